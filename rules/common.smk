@@ -1,0 +1,182 @@
+"""Helper functions of the rules; no rule stands here."""
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+CODE = Path(workflow.basedir) / "workflow"
+sys.path.insert(0, str(CODE))
+os.environ.update(PYTHONPATH=str(CODE))
+
+from labelquality import code_digest
+from labelquality.config import load_config
+
+config = load_config(config, Path(workflow.basedir) / "config")
+RUN = config["run"]
+DATASETS = config["datasets"]
+DETECTORS = config["detectors"]
+PROTOCOLS = config["protocols"]
+MAIN_PROTOCOL = PROTOCOLS[0]
+METHODS = config["error_detection"]["methods"]
+GENERATED = [name for name, spec in DATASETS.items() if "generate" in spec]
+WITH_TRUTH = [name for name, spec in DATASETS.items() if "truth" in spec["files"]]
+TRAINABLE = ["yolov8", "rtdetr", "grounding_dino", "owlvit"]
+
+
+def one_of(names):
+    """A wildcard constraint: one of `names`; without names, nothing."""
+    return "|".join(names) or "(?!)"
+
+
+def digest(script, *modules):
+    """Digest of a script, the modules that it imports, and further `modules`."""
+    return code_digest.digest(CODE / "scripts" / f"{script}.py", *modules)
+
+
+def dataset(wildcards):
+    """Settings of the data set at hand."""
+    return DATASETS[wildcards.dataset]
+
+
+def detector(wildcards):
+    """Settings of the detector at hand."""
+    return DETECTORS[wildcards.detector]
+
+
+def root(wildcards):
+    """Folder of the data set's files: where the user put it, or where the run makes it."""
+    if "generate" in dataset(wildcards):
+        return f"results/{RUN}/data/{wildcards.dataset}/raw"
+    return dataset(wildcards)["root"]
+
+
+def file_of(item):
+    """Input function: the data set's file called `item`, none where it has none."""
+
+    def path(wildcards):
+        name = dataset(wildcards)["files"].get(item)
+        return [f"{root(wildcards)}/{name}"] if name else []
+
+    return path
+
+
+def weights(wildcards):
+    """Files of a detector's weights where they are local; hub checkpoints are no inputs."""
+    folder = Path(detector(wildcards)["weights"] or "")
+    if not detector(wildcards)["weights"] or not folder.exists():
+        return []
+    files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+    return [str(path) for path in files if path.is_file()]
+
+
+def detector_code(wildcards):
+    """Digest of the inference code of the detector's family only."""
+    return digest("detect", f"labelquality.detectors.{detector(wildcards)['family']}")
+
+
+def shards(wildcards):
+    """Detections of every shard of a data set."""
+    return expand(
+        "results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet",
+        shard=range(config["shards"]),
+        **wildcards,
+    )
+
+
+def of_datasets(path, names=None, protocol=PROTOCOLS):
+    """`path` for every data set, or for those named, and every protocol that it has."""
+    names = list(DATASETS) if names is None else names
+    return expand(path, run=RUN, dataset=names, protocol=protocol)
+
+
+def of_detectors(path, protocol=PROTOCOLS):
+    """`path` for every data set and detector, and every protocol that it has."""
+    return expand(
+        path, run=RUN, dataset=DATASETS, detector=DETECTORS, protocol=protocol
+    )
+
+
+def leaves():
+    """Every table and figure of the run."""
+    tables = {
+        "paper1": [
+            "table_01_annotation_counts",
+            "table_04_label_errors",
+            "table_07_average_precision",
+            "table_08_soft_evaluation",
+            "table_09_label_error_detection",
+            "table_42_calibration_error",
+        ],
+        "ours": ["intake"],
+    }
+    figures = {
+        "paper1": [
+            "fig_04_ap_vs_as",
+            "fig_05_label_error_precision_recall",
+            "fig_27_reliability",
+        ],
+        "ours": [f"{name}/fig_label_error_gallery" for name in DATASETS],
+    }
+    if WITH_TRUTH:
+        tables["ours"] += [
+            "injected_error_recall",
+            "label_errors_against_truth",
+            "soft_labels_against_truth",
+        ]
+        figures["ours"] += ["fig_soft_label_error"]
+    kinds = {
+        "tables": (tables, ["csv", "tex", "html"]),
+        "figures": (figures, ["svg", "pdf"]),
+    }
+    return [
+        f"results/{RUN}/{kind}/{paper}/{name}.{suffix}"
+        for kind, (papers, suffixes) in kinds.items()
+        for paper, names in papers.items()
+        for name in names
+        for suffix in suffixes
+    ]
+
+
+def captions():
+    """Captions of the report."""
+    return sorted(
+        str(path.relative_to(workflow.basedir)) for path in CODE.glob("report/*.rst")
+    )
+
+
+def intake_files():
+    """What every reader of the data sets set aside."""
+    return [
+        f"results/{RUN}/data/{name}/{kind}_intake.csv"
+        for name, spec in DATASETS.items()
+        for kind in ("annotations", "reannotation", "unbiased")
+        if kind in spec["files"]
+    ]
+
+
+def if_known(path):
+    """Input function: `path` for a data set whose truth is known, nothing for others."""
+
+    def paths(wildcards):
+        return expand(path, **wildcards) if wildcards.dataset in WITH_TRUTH else []
+
+    return paths
+
+
+def proposals(wildcards):
+    """Proposals of every method from one detector."""
+    return expand(
+        "results/{run}/error_detection/{dataset}/{detector}/{method}/proposals.parquet",
+        run=wildcards.run,
+        dataset=wildcards.dataset,
+        detector=wildcards.detector,
+        method=METHODS,
+    )
+
+
+def training_code(wildcards):
+    """Digest of the code that trains a detector of one family."""
+    return digest(
+        "train_detector", f"labelquality.detectors.training.{wildcards.family}"
+    )

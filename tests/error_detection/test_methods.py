@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from label_error_tables import CLASSES, boxes_of, one_for_all, originals
+from labelquality.error_detection import METHODS
+from labelquality.error_detection.false_positives import false_positives
+from labelquality.errors import DataError
+from labelquality.tables import Table, make_table, read_table, write_table
+
+A, B = (0, 0, 10, 10), (20, 0, 30, 10)
+
+
+def detected(
+    boxes: Any, score: Any = 0.5, category: Any = 0, image_id: Any = "i", classes: Any = CLASSES
+) -> Table:
+    n = len(boxes)
+    return make_table(
+        "detections",
+        {
+            "image_id": one_for_all(image_id, n),
+            "score": one_for_all(score, n),
+            "category": one_for_all(category, n),
+        },
+        classes,
+        boxes=boxes_of(boxes),
+        vectors={"probabilities": np.zeros((n, len(classes)), dtype=np.float32)},
+        meta={"probability_kind": "sigmoid"},
+        image_ids=["i", "j"],
+    )
+
+
+@pytest.mark.parametrize(("height", "explained"), [(5, True), (4.999, False), (0.1, False)])
+def test_an_object_explains_a_detection_from_iou_a_half_on(height: float, explained: bool) -> None:
+    found = false_positives(detected([(0, 0, 10, height)]), originals([A]))
+    assert found.tolist() == [not explained]
+
+
+def test_only_objects_of_the_same_class_and_image_explain() -> None:
+    annotations = originals([A, A, B], category=[0, 1, 2], image_id=["i", "i", "j"])
+    detections = detected(
+        [A, A, A, A, B, B], category=[0, 1, 2, 0, 2, 2], image_id=["i", "i", "i", "j", "i", "j"]
+    )
+    expected = [False, False, True, True, True, False]
+    assert false_positives(detections, annotations).tolist() == expected
+
+
+def test_one_object_explains_all_its_duplicates() -> None:
+    assert false_positives(detected([A, A, (0, 0, 10, 8)]), originals([A])).sum() == 0
+
+
+@pytest.mark.parametrize("area", [{"crowd": True, "region": "group"}, {"region": "dontcare"}])
+def test_crowds_and_regions_explain_nothing(area: dict[str, Any]) -> None:
+    assert false_positives(detected([A]), originals([A], **area)).tolist() == [True]
+
+
+def test_no_detections_and_no_annotations() -> None:
+    assert false_positives(detected([]), originals([A])).shape == (0,)
+    assert false_positives(detected([A]), originals([])).tolist() == [True]
+
+
+def test_naive_and_score_propose_the_same_boxes(tmp_path: Path) -> None:
+    detections = detected([A, B, (40, 0, 50, 10)], score=[0.9, 0.8, 0.3], category=[0, 1, 2])
+    naive, score = (METHODS[name](detections, originals([A])) for name in ("naive", "score"))
+    assert naive.boxes.tolist() == score.boxes.tolist() == detections.boxes[1:].tolist()
+    assert score.frame["score"].tolist() == [0.8, 0.3]
+    assert score.frame["category"].tolist() == [1, 2]
+    assert naive.frame["score"].isna().all()
+    assert naive.image_ids == detections.image_ids
+    for name, table in (("naive", naive), ("score", score)):
+        assert set(table.frame["method"]) == {name}
+        write_table(table, tmp_path / name)
+        assert len(read_table(tmp_path / name, "proposals")) == 2
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_to_nothing(name: str, tmp_path: Path) -> None:
+    table = METHODS[name](detected([]), originals([]))
+    assert len(table) == 0
+    write_table(table, tmp_path / "empty.parquet")
+
+
+def test_classes_must_agree() -> None:
+    with pytest.raises(DataError, match="map them"):
+        false_positives(detected([A], classes=("x", "b", "c")), originals([A]))

@@ -1,0 +1,375 @@
+"""The released re-annotation: soft-label JSON with votes, proposals and corrected vectors.
+
+Layout of doi:10.7910/DVN/L7QCUG (paper 1, section III): `objects` maps an image, with or without
+suffix, to its objects. An object that was merged from several proposals has `proposed_class_1`,
+`frequencies_1` and so on, one pair for each source, beside the `frequencies` of all votes. The
+samples voted on without proposal hold `unbiased_frequencies` instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from labelquality.datasets.adapter import (
+    ClassNames,
+    Intake,
+    Repairs,
+    class_order,
+    file_path,
+    image_stem,
+    mend_boxes,
+)
+from labelquality.datasets.records import (
+    IDENTIFIER,
+    NUMBER,
+    Records,
+    load_json,
+    member,
+    type_name,
+)
+from labelquality.errors import DataError
+from labelquality.tables import Table, make_table
+
+Floats = NDArray[np.float64]
+WHICH = ("reannotation", "unbiased")
+_SOURCE_KEY = re.compile(r"(?:proposed_class|frequencies)_(\d+)")
+# Vectors rounded to a few decimals sum to 1 only nearly; anything worse is a mistake.
+_ROUNDING, _EXACT = 1e-2, 1e-6
+
+
+@dataclass(frozen=True)
+class Reannotation:
+    """Table `votes` (a row per source), table `soft_labels` as released, and the intake."""
+
+    votes: Table
+    released: Table
+    intake: pd.DataFrame
+
+
+@dataclass
+class _Votes:
+    """Rows of the table of votes while they are collected."""
+
+    width: int
+    object_row: list[int] = field(default_factory=list)
+    source: list[int] = field(default_factory=list)
+    proposed: list[int] = field(default_factory=list)
+    seconds: list[list[float]] = field(default_factory=list)
+    frequencies: list[Floats] = field(default_factory=list)
+
+    def matrix(self) -> Floats:
+        return np.array(self.frequencies, dtype=np.float64).reshape(-1, self.width)
+
+
+def read_reannotation(
+    spec: Mapping[str, Any], root: Path, images: Table, *, which: str = "reannotation"
+) -> Reannotation:
+    """Read a released soft-label file of the data set below `root`.
+
+    Parameters
+    ----------
+    images : Table
+        The data set's images; the file may name no other.
+    which : {"reannotation", "unbiased"}
+        The file to read. Votes without proposal have `proposed` -1 in both tables.
+
+    Returns
+    -------
+    Reannotation
+        `votes`: sources count from 0 as in the file; those without votes have no row.
+        `released`: `soft_label` as in the file, `corrected` its `postprocessed_soft_label`,
+        `proposed` the class that all sources agree on, else -1.
+
+    Raises DataError for anything that the layout or the data set's `repairs` do not permit.
+    """
+    if which not in WHICH:
+        raise ValueError(f"which is {which}, should be one of {WHICH}")
+    path = file_path(spec, root, which)
+    data = load_json(path)
+    intake, names = Intake(path.name), ClassNames.of(spec)
+    order = class_order(data, names, path.name)
+    image, own_names, records = _objects(data, images, path.name, intake)
+    prefix = "unbiased_" if which == "unbiased" else ""
+    sizes = images.frame[["width", "height"]].to_numpy(dtype=np.float64)[image]
+    boxes, kept = mend_boxes(
+        records.numbers("bbox", 4)[0],
+        sizes[:, 0],
+        sizes[:, 1],
+        Repairs.of(spec),
+        records,
+        intake,
+        "object",
+    )
+    votes, all_votes = _collect_votes(records, names, prefix, intake)
+    soft = _soft_labels(records, prefix + "soft_label", order, all_votes, intake)
+    has_label = soft.sum(axis=1) > 0
+    if prefix:
+        intake.add("object", "dropped", "has no votes without proposal", int((~has_label).sum()))
+        kept, corrected = kept & has_label, soft
+    else:
+        records.refuse(~has_label, "has neither votes nor soft_label", "add one or remove")
+        corrected = _corrected(records, order, soft, intake)
+
+    image_ids = images.frame["image_id"].to_numpy()
+    of_object = {"image_id": image_ids[image], "box_id": _box_ids(records, own_names)}
+    released = make_table(
+        "soft_labels",
+        of_object
+        | {
+            "n_votes": all_votes.sum(axis=1).astype(np.int32),
+            "proposed": _common_proposal(votes, len(records)),
+        },
+        names.classes,
+        boxes=boxes,
+        vectors={"soft_label": soft, "corrected": corrected},
+        image_ids=image_ids,
+    ).take(kept)
+    row = np.array(votes.object_row, dtype=np.intp)
+    table = make_table(
+        "votes",
+        {name: values[row] for name, values in of_object.items()}
+        | {
+            "proposed": np.array(votes.proposed, dtype=np.int32),
+            "source": np.array(votes.source, dtype=np.int32),
+            "seconds": votes.seconds,
+        },
+        names.classes,
+        boxes=boxes[row],
+        vectors={"frequencies": votes.matrix()},
+        image_ids=image_ids,
+    ).take(kept[row])
+    intake.add("object", "read", "", len(released))
+    intake.add("source of votes", "read", "", len(table))
+    return Reannotation(table, released, intake.frame())
+
+
+def _objects(
+    data: dict[str, Any], images: Table, file: str, intake: Intake
+) -> tuple[NDArray[np.intp], list[str], Records]:
+    """Row of each object's image, its name `{image key}_{index}`, and all objects in one list."""
+    row_of = {image_id: row for row, image_id in enumerate(images.frame["image_id"])}
+    key_of: dict[int, str] = {}
+    rows: list[dict[str, Any]] = []
+    place: list[tuple[str, int]] = []
+    image: list[int] = []
+    for key, objects in member(data, "objects", dict, file).items():
+        found = row_of.get(key, row_of.get(image_stem(key), -1))
+        if found < 0:
+            raise DataError(
+                f"{file}: objects: image {key} is not among the data set's {len(images)} images;"
+                " read the matching split, or remove it"
+            )
+        if found in key_of:
+            raise DataError(
+                f"{file}: objects: {key_of[found]} and {key} are the same image; merge them"
+            )
+        if type(objects) is not list:
+            raise DataError(
+                f"{file}: objects: image {key} has {type_name(objects)}, should have a list;"
+                " mend it"
+            )
+        key_of[found] = key
+        rows += objects
+        place += [(key, i) for i in range(len(objects))]
+        image += [found] * len(objects)
+
+    def describe(row: int) -> str:
+        own = rows[row].get("mo_id") if isinstance(rows[row], dict) else None
+        name = f" (mo_id {own})" if type(own) is str else ""
+        return f"image {place[row][0]}, object {place[row][1]}{name}"
+
+    records = Records(file, rows, describe)
+    records.check_objects()
+    intake.add("image", "read", "", len(key_of))
+    intake.add("image", "kept", "has no entry in the file", len(images) - len(key_of))
+    return np.array(image, dtype=np.intp), [f"{key}_{i}" for key, i in place], records
+
+
+def _box_ids(records: Records, own_names: list[str]) -> NDArray[np.object_]:
+    """`mo_id` of each object, else its own name, which is that of the released tuning code."""
+    given = records.column("mo_id", IDENTIFIER, default=None)
+    ids = [
+        name if mo_id is None else str(mo_id) for mo_id, name in zip(given, own_names, strict=True)
+    ]
+    records.unique(ids, "mo_id")
+    return np.array(ids, dtype=object)
+
+
+def _sources(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Number and key suffix of each source of an object: 0 and "" unless it was merged."""
+    numbers = {int(m[1]) for m in map(_SOURCE_KEY.fullmatch, record) if m}
+    yield from ((n - 1, f"_{n}") for n in sorted(numbers)) if numbers else ((0, ""),)
+
+
+def _collect_votes(
+    records: Records, names: ClassNames, prefix: str, intake: Intake
+) -> tuple[_Votes, Floats]:
+    """Votes by source, and all votes (n, K + 1) of each object.
+
+    The latter are the file's total where it has one, else the sum over the sources.
+    """
+    votes = _Votes(len(names.classes) + 1)
+    reader = _FrequencyReader(records, names)
+    totals = np.zeros((len(records), votes.width))
+    without_votes = without_proposal = 0
+    for row, record in enumerate(records.rows):
+        totals[row] = total = reader.read(row, f"{prefix}frequencies")
+        for source, suffix in ((0, ""),) if prefix else _sources(record):
+            counts = reader.read(row, f"frequencies{suffix}") if suffix else total
+            if not counts.any():
+                without_votes += 1
+                continue
+            if not total.any():
+                totals[row] += counts
+            proposed = -1 if prefix else _proposed(records, row, f"proposed_class{suffix}", names)
+            without_proposal += proposed < 0
+            votes.object_row.append(row)
+            votes.source.append(source)
+            votes.proposed.append(proposed)
+            votes.seconds.append(_seconds(records, row, f"{prefix}annotation_info", suffix, source))
+            votes.frequencies.append(counts)
+    if not prefix:
+        intake.add("source of votes", "dropped", "has no votes", without_votes)
+        intake.add("source of votes", "kept", "has no proposed class", without_proposal)
+    return votes, totals
+
+
+@dataclass
+class _FrequencyReader:
+    """Reads class -> count mappings; the order of their keys is looked up once."""
+
+    records: Records
+    names: ClassNames
+    known_orders: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+
+    def read(self, row: int, key: str) -> Floats:
+        """Votes (K + 1,) of one record, zeros where the mapping is absent, null or empty."""
+        counts = np.zeros(len(self.names.classes) + 1)
+        given = self.records.rows[row].get(key)
+        if given is None:
+            return counts
+        if type(given) is not dict:
+            raise self.records.error(row, f"{key} is {type_name(given)}, should be an object")
+        spelling = tuple(given)
+        if spelling not in self.known_orders:
+            self.known_orders[spelling] = self._order(row, key, spelling)
+        values = list(given.values())
+        if not set(map(type, values)) <= set(NUMBER):
+            wrong = next(v for v in values if type(v) not in NUMBER)
+            raise self.records.error(row, f"{key} holds {type_name(wrong)}, should hold numbers")
+        numbers = np.array(values, dtype=np.float64)
+        if not ((numbers >= 0) & (numbers < 2**31) & (numbers % 1 == 0)).all():
+            raise self.records.error(row, f"{key} holds a number that is no count of votes")
+        counts[self.known_orders[spelling]] = numbers
+        return counts
+
+    def _order(self, row: int, key: str, spelling: tuple[str, ...]) -> list[int]:
+        order = [self.names.find(name) for name in spelling]
+        if -1 in order:
+            unknown = spelling[order.index(-1)]
+            raise self.records.error(
+                row,
+                f"{key} has votes for {unknown}, which is no class of the data set",
+                "add it to class_names of the data set",
+            )
+        if len(set(order)) < len(order):
+            raise self.records.error(row, f"{key} names a class twice")
+        return order
+
+
+def _proposed(records: Records, row: int, key: str, names: ClassNames) -> int:
+    """Class index of the proposal, -1 where there is none."""
+    name = records.rows[row].get(key)
+    if name is None:
+        return -1
+    if type(name) is not str:
+        raise records.error(row, f"{key} is {type_name(name)}, should be text")
+    found = names.find_real(name)
+    if found < 0:
+        raise records.error(
+            row,
+            f"{key} {name} is no class of the data set",
+            "add it to class_names of the data set, or mend it",
+        )
+    return found
+
+
+def _seconds(records: Records, row: int, key: str, suffix: str, source: int) -> list[float]:
+    """Times of the votes of one source, where known.
+
+    Times that a merged object does not keep apart by source belong to its first source.
+    """
+    record = records.rows[row]
+    info = record.get(key + suffix, record.get(key) if source == 0 else None)
+    if info is None:
+        return []
+    entries = [info] if type(info) is dict else info
+    problem = f"{key} is not a mapping from annotator to votes with time"
+    if type(entries) is not list or not all(type(entry) is dict for entry in entries):
+        raise records.error(row, problem)
+    seconds = []
+    for votes in (given for entry in entries for given in entry.values()):
+        for vote in votes if type(votes) is list else [votes]:
+            if type(vote) is not dict:
+                raise records.error(row, problem)
+            time = vote.get("time")
+            if time is None:
+                continue
+            if type(time) not in NUMBER or not 0 <= time < float("inf"):
+                raise records.error(row, f"{key} holds a time that is no number of seconds")
+            seconds.append(float(time))
+    return seconds
+
+
+def _soft_labels(
+    records: Records, key: str, order: NDArray[np.intp], votes: Floats, intake: Intake
+) -> Floats:
+    """The file's vectors (n, K + 1) in the data set's order, else relative frequencies.
+
+    Rows of zeros where an object has neither.
+    """
+    given, present = _vectors(records, key, order, intake)
+    totals = votes.sum(axis=1, keepdims=True)
+    relative = np.divide(votes, totals, out=np.zeros_like(votes), where=totals > 0)
+    differs = present & (totals[:, 0] > 0) & (np.abs(given - relative).max(axis=1) > _ROUNDING)
+    intake.add("object", "kept", f"{key} differs from its votes", int(differs.sum()))
+    return np.where(present[:, None], given, relative)
+
+
+def _corrected(records: Records, order: NDArray[np.intp], soft: Floats, intake: Intake) -> Floats:
+    given, present = _vectors(records, "postprocessed_soft_label", order, intake)
+    intake.add("object", "kept", "has no corrected vector: soft_label", int((~present).sum()))
+    return np.where(present[:, None], given, soft)
+
+
+def _vectors(
+    records: Records, key: str, order: NDArray[np.intp], intake: Intake
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Probability vectors of the file in the data set's order, and which objects have one."""
+    raw, present = records.numbers(key, len(order), optional=True)
+    sums = raw.sum(axis=1)
+    wrong = (raw < 0).any(axis=1) | (raw > 1 + _EXACT).any(axis=1) | (np.abs(sums - 1) > _ROUNDING)
+    records.refuse(present & wrong, f"{key} is no distribution: entries in [0, 1] that sum to 1")
+    rounded = present & (np.abs(sums - 1) > _EXACT)
+    intake.add("object", "normalised", f"{key} was rounded", int(rounded.sum()))
+    vectors = np.zeros_like(raw)
+    vectors[:, order] = np.where(rounded[:, None], raw / np.where(rounded, sums, 1)[:, None], raw)
+    return np.minimum(vectors, 1.0), present
+
+
+def _common_proposal(votes: _Votes, n_objects: int) -> NDArray[np.int32]:
+    """The class that all sources of an object proposed, -1 where they differ or have none."""
+    common = np.full(n_objects, -1, dtype=np.int32)
+    seen = np.zeros(n_objects, dtype=bool)
+    for row, proposed in zip(votes.object_row, votes.proposed, strict=True):
+        common[row] = proposed if not seen[row] or common[row] == proposed else -1
+        seen[row] = True
+    return common

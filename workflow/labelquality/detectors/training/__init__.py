@@ -1,0 +1,1 @@
+"""Training of the tiny demo detectors on the scenes (see workflow/resources/README.md)."""

@@ -1,0 +1,61 @@
+"""Detections that the original annotations do not explain: what most methods rank."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelquality.errors import DataError
+from labelquality.geometry import iou
+from labelquality.matching import same_image_pairs
+from labelquality.tables import Table, image_codes, make_table
+
+
+def false_positives(
+    detections: Table, annotations: Table, *, iou_threshold: float = 0.5
+) -> NDArray[np.bool_]:
+    """Whether each detection has IoU below `iou_threshold` with every object of its class; (n,).
+
+    Crowds and ignore regions are no objects and excuse no detection: the LEGT counts the objects
+    inside them as missing (paper 1, B.4), so a detection there can be right about an error.
+
+    Raises DataError where the two tables differ in their classes.
+    """
+    if detections.classes != annotations.classes:
+        raise DataError(
+            f"label-error proposals: the detector's classes {detections.classes} are not those of"
+            f" the annotations {annotations.classes}; map them to the data set's"
+        )
+    frame = annotations.frame
+    regions = frame["crowd"].to_numpy(dtype=bool) | (frame["region"].to_numpy() != "")
+    objects = annotations.take(~regions)
+    ia, ib = same_image_pairs(*_codes_by_image_and_class(detections, objects))
+    explained = iou(detections.boxes[ia], objects.boxes[ib]) >= iou_threshold
+    unexplained = np.ones(len(detections), dtype=bool)
+    unexplained[ia[explained]] = False
+    return unexplained
+
+
+def _codes_by_image_and_class(*tables: Table) -> list[NDArray[np.intp]]:
+    n_codes = len(tables[0].classes) + 1
+    images = image_codes(*(t.frame["image_id"] for t in tables))
+    return [
+        image * n_codes + table.frame["category"].to_numpy()
+        for image, table in zip(images, tables, strict=True)
+    ]
+
+
+def as_proposals(detections: Table, method: str, score: ArrayLike) -> Table:
+    """A table of proposals with the boxes of `detections` and a `score` each (or one for all)."""
+    return make_table(
+        "proposals",
+        {
+            "image_id": detections.frame["image_id"],
+            "method": method,
+            "category": detections.frame["category"],
+            "score": score,
+        },
+        detections.classes,
+        boxes=detections.boxes,
+        image_ids=detections.image_ids,
+    )

@@ -1,0 +1,16 @@
+"""All label-error methods by name. A new one is a module of this package and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labelquality.error_detection import naive, score
+from labelquality.tables import Table
+
+Method = Callable[[Table, Table], Table]
+"""Detections and original annotations in, proposals out."""
+
+METHODS: dict[str, Method] = {
+    "naive": naive.propose,
+    "score": score.propose,
+}

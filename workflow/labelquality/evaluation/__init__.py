@@ -1,0 +1,1 @@
+"""Hard and soft evaluation of detectors."""

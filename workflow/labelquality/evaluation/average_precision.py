@@ -1,0 +1,268 @@
+"""Hard evaluation: COCO's average precision and recall, behind one validating adapter.
+
+The evaluators number images and objects themselves, break ties by file order and alter what they
+are given; the adapter hands them rows numbered from 1 in a total order, and copies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from labelquality.errors import DataError
+from labelquality.evaluation.selection import rows_of_images
+from labelquality.geometry import areas, xyxy_to_xywh
+from labelquality.tables import BOX, Table
+
+Backend = Literal["hotcoco", "pycocotools"]
+BACKENDS: tuple[Backend, ...] = ("hotcoco", "pycocotools")
+SIZE_LIMITS = (32.0**2, 96.0**2)
+_LARGEST = 1e10
+_SIZES = ("all", "small", "medium", "large")
+_MOST = (1, 10, 100)
+# An area below every range makes an object one to ignore, with the ordinary IoU and one match: the
+# evaluators overwrite a flag that says so, and `iscrowd` would change the overlap.
+_IGNORED_AREA = -1.0
+
+
+def evaluate(
+    detections: Table,
+    ground_truth: Table,
+    image_ids: Sequence[str],
+    *,
+    backend: Backend = "hotcoco",
+    size_limits: tuple[float, float] = SIZE_LIMITS,
+) -> dict[str, float | None]:
+    """COCO's 12 numbers in [0, 1] on `image_ids`; None where no object is in the range.
+
+    AP, AP50, AP75, AP_small, AP_medium, AP_large, AR_1, AR_10, AR_100, AR_small, AR_medium,
+    AR_large: means over classes that have objects, IoU thresholds 0.50 to 0.95, 100 detections per
+    image and class. `size_limits` are the areas in square pixels that part small, medium and large,
+    counted to both sides; the area of an object is that of its box.
+
+    Crowds and regions are ignore regions of their class, a region without class one of every class:
+    detections inside count neither way. A difficult object counts neither way, nor does the
+    detection that matches it. Equal scores go by image, box and category, never by row.
+
+    Raises DataError when an image was not processed, the classes differ, a number is not finite or
+    an object has no class.
+    """
+    result = _run(detections, ground_truth, image_ids, backend, size_limits)
+    precision, recall = result.precision, result.recall
+    numbers = {
+        "AP": precision[:, :, :, 0, 2],
+        "AP50": precision[0, :, :, 0, 2],
+        "AP75": precision[5, :, :, 0, 2],
+    }
+    numbers |= {f"AP_{s}": precision[:, :, :, i, 2] for i, s in enumerate(_SIZES) if i}
+    numbers |= {f"AR_{n}": recall[:, :, 0, i] for i, n in enumerate(_MOST)}
+    numbers |= {f"AR_{s}": recall[:, :, i, 2] for i, s in enumerate(_SIZES) if i}
+    return {name: _mean(values) for name, values in numbers.items()}
+
+
+def per_class(
+    detections: Table,
+    ground_truth: Table,
+    image_ids: Sequence[str],
+    *,
+    backend: Backend = "hotcoco",
+    size_limits: tuple[float, float] = SIZE_LIMITS,
+) -> pd.DataFrame:
+    """AP and AP50 of each class: category (its name), n_objects, n_detections, AP, AP50.
+
+    Crowds, regions and difficult objects are not counted as objects; AP is NaN without objects.
+    Parameters and errors as in `evaluate`.
+    """
+    result = _run(detections, ground_truth, image_ids, backend, size_limits)
+    n_classes = len(detections.classes)
+    precision = result.precision[:, :, :, 0, 2]
+    by_class = [_mean(precision[:, :, k]) for k in range(n_classes)]
+    by_class_50 = [_mean(precision[0, :, k]) for k in range(n_classes)]
+    return pd.DataFrame(
+        {
+            "category": list(detections.classes),
+            "n_objects": np.bincount(result.object_classes, minlength=n_classes),
+            "n_detections": np.bincount(result.detection_classes, minlength=n_classes),
+            "AP": pd.Series(by_class, dtype=np.float64),
+            "AP50": pd.Series(by_class_50, dtype=np.float64),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class _Result:
+    """COCO's arrays: precision (IoU, recall level, class, size, most), recall without the level."""
+
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    object_classes: NDArray[np.intp]
+    detection_classes: NDArray[np.intp]
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    known = values[values > -1]
+    return float(np.mean(known)) if known.size else None
+
+
+def _run(
+    detections: Table,
+    ground_truth: Table,
+    image_ids: Sequence[str],
+    backend: Backend,
+    size_limits: tuple[float, float],
+) -> _Result:
+    if detections.classes != ground_truth.classes:
+        raise DataError(
+            f"detections: classes {list(detections.classes)} differ from those of the ground truth"
+            f" {list(ground_truth.classes)}; use detections made for this data set"
+        )
+    if backend not in BACKENDS:
+        raise DataError(f"backend {backend!r} is unknown; should be one of {BACKENDS}")
+    image_ids = sorted(image_ids)
+    columns = _ground_truth_columns(ground_truth, image_ids)
+    results = _detection_rows(detections, image_ids)
+    n_images, n_classes = len(image_ids), len(detections.classes)
+    arrays = _RUNNERS[backend](columns, results, n_images, n_classes, size_limits)
+    objects = ~columns["iscrowd"] & (columns["area"] >= 0)
+    return _Result(
+        *arrays,
+        (columns["category_ids"][objects] - 1).astype(np.intp),
+        (results[:, 6] - 1).astype(np.intp),
+    )
+
+
+def _ground_truth_columns(table: Table, image_ids: Sequence[str]) -> dict[str, NDArray]:
+    """Columns of the annotations, numbers from 1, in the order of image, box and category."""
+    selected, image = rows_of_images(table, image_ids)
+    frame, boxes = selected.frame, selected.boxes
+    category = frame["category"].to_numpy(dtype=np.intp)
+    region = (frame["region"] != "").to_numpy(dtype=bool)
+    crowd = frame["crowd"].to_numpy(dtype=bool) | region
+    difficult = frame["difficult"].to_numpy(dtype=bool)
+    _require(frame, np.isfinite(boxes).all(axis=1), "annotations", "box is not finite")
+    _require(frame, (category >= 0) | region, "annotations", "object has no class")
+
+    # A region without a class speaks for every class, and the evaluators know one class a row.
+    n_classes = len(table.classes)
+    repeats = np.where(category < 0, n_classes, 1)
+    rows = np.repeat(np.arange(len(category)), repeats)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    category = np.where(category[rows] < 0, within, category[rows])
+    order = np.lexsort([category, *boxes[rows].T[::-1], image[rows]])
+    rows, category = rows[order], category[order]
+    ignored = difficult[rows] & ~crowd[rows]
+    return {
+        "image_ids": image[rows] + 1,
+        "category_ids": category + 1,
+        "boxes": xyxy_to_xywh(boxes[rows]),
+        "area": np.where(ignored, _IGNORED_AREA, areas(boxes[rows])),
+        "iscrowd": crowd[rows],
+    }
+
+
+def _detection_rows(table: Table, image_ids: Sequence[str]) -> NDArray[np.float64]:
+    """Rows (n, 7): image, x, y, width, height, score, category, numbers from 1, in total order."""
+    selected, image = rows_of_images(table, image_ids)
+    frame, boxes = selected.frame, selected.boxes
+    score = frame["score"].to_numpy(dtype=np.float64)
+    category = frame["category"].to_numpy(dtype=np.intp)
+    known = (category >= 0) & (category < len(table.classes))
+    finite = np.isfinite(boxes).all(axis=1) & np.isfinite(score)
+    _require(frame, finite, "detections", "box or score is not finite")
+    _require(frame, known, "detections", "category is no class")
+    order = np.lexsort([category, *(frame[c] for c in reversed(BOX)), -score, image])
+    columns = [image[order] + 1, xyxy_to_xywh(boxes[order]), score[order], category[order] + 1]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def _require(frame: pd.DataFrame, good: NDArray[np.bool_], name: str, rule: str) -> None:
+    if not good.all():
+        row = int(np.argmin(good))
+        image = frame["image_id"].iloc[row]
+        raise DataError(
+            f"{name}: image {image}, {rule} ({int((~good).sum())} rows); mend or leave out these"
+        )
+
+
+def _area_ranges(size_limits: tuple[float, float]) -> list[list[float]]:
+    low, high = size_limits
+    return [[0.0, _LARGEST], [0.0, low], [low, high], [high, _LARGEST]]
+
+
+def _hotcoco(
+    columns: dict[str, NDArray],
+    results: NDArray[np.float64],
+    n_images: int,
+    n_classes: int,
+    size_limits: tuple[float, float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    import hotcoco
+
+    images = [{"id": i} for i in range(1, n_images + 1)]
+    categories = [{"id": k, "name": str(k)} for k in range(1, n_classes + 1)]
+    truth = hotcoco.COCO.from_arrays(images, categories, **columns)
+    return _arrays(hotcoco.COCOeval(truth, truth.load_res(results), "bbox"), size_limits)
+
+
+def _pycocotools(
+    columns: dict[str, NDArray],
+    results: NDArray[np.float64],
+    n_images: int,
+    n_classes: int,
+    size_limits: tuple[float, float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    annotations = [
+        {"id": i, "image_id": image, "category_id": k, "bbox": box, "area": area, "iscrowd": crowd}
+        for i, (image, k, box, area, crowd) in enumerate(
+            zip(*(columns[c].tolist() for c in columns), strict=True), start=1
+        )
+    ]
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth, found = COCO(), COCO()
+        images = [{"id": i} for i in range(1, n_images + 1)]
+        categories = [{"id": k} for k in range(1, n_classes + 1)]
+        truth.dataset = {"images": images, "categories": categories, "annotations": annotations}
+        found.dataset = {"images": images, "categories": categories, "annotations": []}
+        found.dataset["annotations"] = [
+            {
+                "id": i,
+                "image_id": int(image),
+                "category_id": int(k),
+                "bbox": box,
+                "area": box[2] * box[3],
+                "iscrowd": 0,
+                "score": score,
+            }
+            for i, (image, *box, score, k) in enumerate(results.tolist(), start=1)
+        ]
+        truth.createIndex()
+        found.createIndex()
+        return _arrays(COCOeval(truth, found, "bbox"), size_limits)
+
+
+def _arrays(
+    evaluator: Any, size_limits: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Run either evaluator; they share COCO's interface and layout of arrays."""
+    evaluator.params.areaRng = _area_ranges(size_limits)
+    evaluator.params.areaRngLbl = list(_SIZES)
+    evaluator.params.maxDets = list(_MOST)
+    evaluator.evaluate()
+    evaluator.accumulate()
+    return (
+        np.asarray(evaluator.eval["precision"], dtype=np.float64),
+        np.asarray(evaluator.eval["recall"], dtype=np.float64),
+    )
+
+
+_RUNNERS = {"hotcoco": _hotcoco, "pycocotools": _pycocotools}

@@ -1,0 +1,120 @@
+"""Which box of `a` belongs to which box of `b`.
+
+Every matcher works on candidate pairs, so that a whole data set is matched in one call: `ia` and
+`ib` (m,) index the boxes of both sides, `similarity` (m,) is their IoU, and only pairs that reach
+`threshold` count. All of them return a one-to-one `Matching`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Pairs (m, 2) of indices into a and b, and the indices of both sides without a partner."""
+
+    pairs: Ints
+    unmatched_a: Ints
+    unmatched_b: Ints
+
+    @staticmethod
+    def of(pairs: list[tuple[int, int]], n_a: int, n_b: int) -> Matching:
+        """Collect `pairs` in the order in which they were made."""
+        array = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        return Matching(
+            array,
+            np.setdiff1d(np.arange(n_a), array[:, 0]),
+            np.setdiff1d(np.arange(n_b), array[:, 1]),
+        )
+
+    def partner_of_a(self, n_a: int) -> Ints:
+        """Index into b for every box of a, -1 without partner; shape (n_a,)."""
+        partner = np.full(n_a, -1, dtype=np.intp)
+        partner[self.pairs[:, 0]] = self.pairs[:, 1]
+        return partner
+
+
+def same_image_pairs(image_a: NDArray, image_b: NDArray) -> tuple[Ints, Ints]:
+    """All index pairs (i, j) with image_a[i] == image_b[j], ordered by i then j.
+
+    `image_a` (n,) and `image_b` (m,) are image ids or codes of one sortable type.
+    """
+    order = np.argsort(image_b, kind="stable")
+    first = np.searchsorted(image_b[order], image_a, side="left")
+    counts = np.searchsorted(image_b[order], image_a, side="right") - first
+    ia = np.repeat(np.arange(len(image_a)), counts)
+    rank = np.arange(len(ia)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ia, order[np.repeat(first, counts) + rank]
+
+
+def greedy(
+    ia: Ints, ib: Ints, similarity: Floats, n_a: int, n_b: int, threshold: float
+) -> Matching:
+    """Take pairs from the most similar downwards; ties go by index in a, then in b.
+
+    Used between two annotations of the same image (paper 1, section IV).
+    """
+    keep = np.flatnonzero(similarity >= threshold)
+    order = keep[np.lexsort((ib[keep], ia[keep], -similarity[keep]))]
+    free_a, free_b = [True] * n_a, [True] * n_b
+    pairs = []
+    for a, b in zip(ia[order].tolist(), ib[order].tolist(), strict=True):
+        if free_a[a] and free_b[b]:
+            free_a[a] = free_b[b] = False
+            pairs.append((a, b))
+    return Matching.of(pairs, n_a, n_b)
+
+
+def by_score(
+    order: Ints, ia: Ints, ib: Ints, similarity: Floats, n_a: int, n_b: int, threshold: float
+) -> Matching:
+    """Each prediction of a, in the given order, takes the most similar b that is still free.
+
+    `order` (n_a,) lists the indices of a from the first to choose to the last. Ties of similarity
+    go to the first b. This is the rule of detection benchmarks: a taken box leaves second choices.
+    """
+    rank = np.empty(n_a, dtype=np.intp)
+    rank[order] = np.arange(n_a)
+    keep = np.flatnonzero(similarity >= threshold)
+    turns = keep[np.lexsort((ib[keep], -similarity[keep], rank[ia[keep]]))]
+    free_a, free_b = [True] * n_a, [True] * n_b
+    pairs = []
+    for a, b in zip(ia[turns].tolist(), ib[turns].tolist(), strict=True):
+        if free_a[a] and free_b[b]:
+            free_a[a] = free_b[b] = False
+            pairs.append((a, b))
+    return Matching.of(pairs, n_a, n_b)
+
+
+def single_candidate(
+    order: Ints, ia: Ints, ib: Ints, similarity: Floats, n_a: int, n_b: int, threshold: float
+) -> Matching:
+    """As `by_score`, but a prediction knows only its most similar b and gets nothing else.
+
+    The rule of paper 1's released evaluator.
+    """
+    best_first = np.lexsort((ib, -similarity, ia))
+    _, first = np.unique(ia[best_first], return_index=True)
+    best = best_first[first]
+    return by_score(order, ia[best], ib[best], similarity[best], n_a, n_b, threshold)
+
+
+def optimal(cost: Floats, maximum: float) -> Matching:
+    """One-to-one pairs of least total `cost` (n, m) where leaving a pair apart costs `maximum`.
+
+    Pairs whose cost is not below `maximum` stay apart.
+    """
+    capped = np.minimum(cost, maximum)
+    rows, columns = linear_sum_assignment(capped)
+    good = cost[rows, columns] < maximum
+    return Matching.of(
+        list(zip(rows[good].tolist(), columns[good].tolist(), strict=True)), *cost.shape
+    )

@@ -1,0 +1,136 @@
+"""What the columns of the report's tables are called and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INTEGER = "integer"
+SHARE = "0 to 1"
+PIXELS = "px"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Header, unit (`integer`, `0 to 1` or what it is) and one sentence on what the column holds."""
+
+    label: str
+    explanation: str
+    unit: str = ""
+
+
+def describe(name: str) -> Column:
+    """The column of that name; an unknown one is called by its name and left unexplained."""
+    return COLUMNS.get(name, Column(name.replace("_", " "), ""))
+
+
+_RANGE = "of IoU thresholds 0.50 to 0.95 in steps of 0.05"
+_AP = f"Average precision, mean over classes and {_RANGE}"
+_AR = "Average recall, mean over classes and IoU thresholds, with at most"
+_AS = "Average similarity, the area under the similarity-recall curve"
+
+COLUMNS: dict[str, Column] = {
+    "dataset": Column("data set", "Name of the data set in the configuration"),
+    "detector": Column("detector", "Name of the detector in the configuration"),
+    "ground_truth": Column(
+        "ground truth",
+        "original: the data set's own annotations; validated: re-annotated objects whose"
+        " probability exceeds the number; truth: the generated objects themselves",
+    ),
+    "images": Column("images", "Images that the ground truth covers", INTEGER),
+    "objects": Column("objects", "Objects, crowd and ignore regions left out", INTEGER),
+    "regions": Column("regions", "Crowd and ignore regions, not counted as objects", INTEGER),
+    "small": Column("small", "Objects whose box area lies below the lower size limit", INTEGER),
+    "medium": Column("medium", "Objects whose box area lies between the size limits", INTEGER),
+    "large": Column("large", "Objects whose box area reaches the upper size limit", INTEGER),
+    "objects_per_image": Column("objects / image", "Mean number of objects per image"),
+    "variant": Column(
+        "variant", "Configuration of the label error ground truth: least probability and height"
+    ),
+    "kind": Column(
+        "kind",
+        "missing: validated object without original box; misaligned: box in the wrong place;"
+        " classification: other class; original_only: original box without validated object",
+    ),
+    "count": Column("count", "Number of items", INTEGER),
+    "share_of_original": Column(
+        "share of original", "Count divided by the number of original objects", "ratio"
+    ),
+    "AP": Column("AP", _AP, SHARE),
+    "AP50": Column("AP50", "Average precision at IoU 0.50, mean over classes", SHARE),
+    "AP75": Column("AP75", "Average precision at IoU 0.75, mean over classes", SHARE),
+    "AP_small": Column("AP small", "AP of small objects", SHARE),
+    "AP_medium": Column("AP medium", "AP of medium objects", SHARE),
+    "AP_large": Column("AP large", "AP of large objects", SHARE),
+    "AR_1": Column("AR 1", f"{_AR} 1 detection per image", SHARE),
+    "AR_10": Column("AR 10", f"{_AR} 10 detections per image", SHARE),
+    "AR_100": Column("AR 100", f"{_AR} 100 detections per image", SHARE),
+    "AR_small": Column("AR small", "AR 100 of small objects", SHARE),
+    "AR_medium": Column("AR medium", "AR 100 of medium objects", SHARE),
+    "AR_large": Column("AR large", "AR 100 of large objects", SHARE),
+    "n": Column("n", "Number of items that the row's figures rest on", INTEGER),
+    "binning": Column("binning", "How scores are put into bins"),
+    "ece_raw": Column("ECE raw", "Expected calibration error of the detector's scores", SHARE),
+    "ece_platt": Column("ECE Platt", "The same after Platt scaling, out of fold", SHARE),
+    "ece_isotonic": Column(
+        "ECE isotonic", "The same after isotonic regression, out of fold", SHARE
+    ),
+    "protocol": Column(
+        "protocol", "defined: as the paper's text says; released: as the authors' code does"
+    ),
+    "AS": Column("AS", f"{_AS}, mean {_RANGE}", SHARE),
+    "AS_50": Column("AS 50", f"{_AS} at IoU 0.50", SHARE),
+    "AS_75": Column("AS 75", f"{_AS} at IoU 0.75", SHARE),
+    "AS_small": Column("AS small", "AS of small objects", SHARE),
+    "AS_medium": Column("AS medium", "AS of medium objects", SHARE),
+    "AS_large": Column("AS large", "AS of large objects", SHARE),
+    "TVD": Column(
+        "TVD",
+        "Mean total variation distance between predicted distribution and soft label (background"
+        " for a prediction without object), all predictions",
+        SHARE,
+    ),
+    "TVD_matched": Column("TVD matched", "TVD of predictions matched to an object", SHARE),
+    "root_JSD": Column(
+        "√JSD",
+        "Mean Jensen-Shannon distance (root of the divergence in nats), all predictions",
+        "0 to 0.833",
+    ),
+    "root_JSD_matched": Column(
+        "√JSD matched", "√JSD of predictions matched to an object", "0 to 0.833"
+    ),
+    "recall": Column("recall", "Share of the objects that were found", SHARE),
+    "mean_similarity": Column(
+        "mean similarity", "Mean similarity (1 - TVD) over all predictions", SHARE
+    ),
+    "method": Column("method", "Label-error detection method"),
+    "n_proposals": Column("proposals", "Boxes that the method proposes for review", INTEGER),
+    "n_errors": Column("errors", "Label errors to be found", INTEGER),
+    "best_f1": Column("best F1", "Highest F1 score along the ranking", SHARE),
+    "best_precision": Column("precision", "Precision at the best F1", SHARE),
+    "best_recall": Column("recall", "Recall at the best F1", SHARE),
+    "best_threshold": Column("threshold", "Score at which the best F1 is reached", "score"),
+    "injected": Column("injected", "Label errors put into the original annotations", INTEGER),
+    "found": Column("found", "Those among them that were found", INTEGER),
+    "reported": Column("reported", "Label errors that were reported", INTEGER),
+    "precision": Column("precision", "Found divided by reported", SHARE),
+    "label": Column(
+        "soft label", "raw: relative frequencies of the votes; corrected: after bias correction"
+    ),
+    "subset": Column(
+        "objects", "ambiguous: no class has a known probability of 0.8 or more; clear: the others"
+    ),
+    "unmatched": Column("unmatched", "Re-annotated boxes without a true object", INTEGER),
+    "mean_tvd": Column(
+        "mean TVD", "Mean total variation distance to the known probabilities", SHARE
+    ),
+    "mean_root_jsd": Column(
+        "mean √JSD", "Mean Jensen-Shannon distance to the known probabilities", "0 to 0.833"
+    ),
+    "same_class": Column(
+        "same class", "Share of objects whose most likely entry is the true one", SHARE
+    ),
+    "file": Column("file", "File that was read"),
+    "item": Column("item", "What kind of record"),
+    "action": Column("action", "What was done with it"),
+    "reason": Column("reason", "Why"),
+}

@@ -1,0 +1,325 @@
+"""The figures of the report: one function per figure, from frames to a Figure.
+
+`style.save(figure, stem)` writes it. Frames hold the rows of all data sets and detectors; what is
+not there to be drawn is said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from labelquality.report import style
+from labelquality.report.placing import place_labels
+
+PANELS_ACROSS = 4
+_BEST_F1: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 4.5,
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.6,
+}
+_ONE_POINT: dict[str, Any] = _BEST_F1 | {"marker": "X", "markersize": 6.5}
+STAGES = {"raw": style.RAW, "isotonic": style.CALIBRATED, "platt": style.GREEN}
+SHORTEST_CORRELATION = 3
+CROWDED = 10
+
+
+def _groups(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each panel with its title: the values of those `keys` that vary."""
+    varying = [k for k in keys if frame[k].nunique() > 1] or list(keys[-1:])
+    for values, rows in frame.groupby(list(keys), sort=False):
+        named = dict(zip(keys, values, strict=True))
+        yield "\n".join(style.display(named[k]) for k in varying), rows
+
+
+def _grid(n_panels: int, panel_height: float) -> tuple[Figure, int, int]:
+    """A figure with room for the panels, and how many rows and columns they make."""
+    across = min(max(n_panels, 2), PANELS_ACROSS)
+    down = -(-n_panels // across)
+    width = style.PAGE * across / PANELS_ACROSS
+    return Figure(figsize=(width, panel_height * down + 0.25)), down, across
+
+
+def _expected_calibration_error(bins: pd.DataFrame) -> float:
+    filled = bins[bins["n"] > 0]
+    gaps = (filled["mean_score"] - filled["precision"]).abs()
+    return float((gaps * filled["n"]).sum() / filled["n"].sum())
+
+
+@style.styled
+def reliability(bins: pd.DataFrame) -> Figure:
+    """Precision against score before and after calibration, counts per bin below (Fig. 27).
+
+    `bins` has dataset, detector, stage (raw, isotonic, platt), bin, low, high, n, mean_score and
+    precision; one panel per data set and detector. Bins without detections are left out; the ECE
+    written in each panel is that of its own bins.
+    """
+    if bins.empty or not bins["n"].sum():
+        return style.says("No detections to calibrate.")
+    panels = list(_groups(bins, ("dataset", "detector")))
+    figure, down, across = _grid(len(panels), 2.75)
+    cells = figure.add_gridspec(2 * down, across, height_ratios=[3, 1] * down)
+    for index, (title, rows) in enumerate(panels):
+        row, column = divmod(index, across)
+        curve = figure.add_subplot(cells[2 * row, column])
+        counts = figure.add_subplot(cells[2 * row + 1, column])
+        curve.set_title(title, pad=23)
+        _reliability_curves(curve, rows)
+        _score_counts(counts, rows)
+        if column == 0:
+            curve.set_ylabel("precision")
+            counts.set_ylabel("detections")
+    return figure
+
+
+def _stages(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for stage, color in STAGES.items():
+        part = rows[rows["stage"] == stage].sort_values("low")
+        if part["n"].sum():
+            yield stage, color, part
+
+
+def _reliability_curves(axes: Axes, rows: pd.DataFrame) -> None:
+    axes.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+    for line, (stage, color, part) in enumerate(_stages(rows)):
+        filled = part[part["n"] > 0]
+        face = "white" if stage == "raw" else color
+        axes.plot(
+            filled["mean_score"], filled["precision"], color=color, marker="o", markersize=3.6,
+            markerfacecolor=face, markeredgewidth=1.0, zorder=3,
+        )  # fmt: skip
+        axes.annotate(
+            f"{stage}  ECE {_expected_calibration_error(part):.3f}", (0, 1), (0, 14 - 10 * line),
+            xycoords="axes fraction", textcoords="offset points", color=color, fontsize=7,
+        )  # fmt: skip
+    style.unit_square(axes)
+    axes.tick_params(labelbottom=False)
+    axes.grid(True)
+
+
+def _score_counts(axes: Axes, rows: pd.DataFrame) -> None:
+    for stage, color, part in _stages(rows):
+        edges = [*part["low"], part["high"].iloc[-1]]
+        axes.stairs(
+            part["n"].clip(lower=0.5), edges, baseline=0.5, color=color, linewidth=1.0,
+            fill=stage != "raw", alpha=1.0 if stage == "raw" else 0.35,
+        )  # fmt: skip
+    axes.set_yscale("log")
+    axes.set(xlim=(-0.02, 1.02), xlabel="score")
+    axes.set_ylim(bottom=0.5)
+    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.minorticks_off()
+
+
+@style.styled
+def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Precision against recall of label-error detection, naive baseline as a point (Fig. 5).
+
+    `summary` is the table of label-error detection; `curves` has its keys (dataset, detector,
+    variant, method) and precision, recall in the order of the ranking. One panel per data set,
+    variant and detector. A method without AP is one operating point; on the others the best F1 is
+    marked.
+    """
+    keys = ("dataset", "variant", "detector")
+    found = summary[summary["best_recall"].notna()] if len(summary) else summary
+    if found.empty:
+        return style.says("No label errors, or no proposals: there is no precision and recall.")
+    panels = list(_groups(found, keys))
+    colors = dict(zip(dict.fromkeys(summary["method"]), _cycle(style.PALETTE), strict=False))
+    figure, down, across = _grid(len(panels), 2.05)
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set_title(title)
+        same = np.logical_and.reduce([curves[k] == rows[k].iloc[0] for k in keys])
+        _precision_recall_panel(axes, rows, curves[same], colors)
+        if index % across == 0:
+            axes.set_ylabel("precision")
+        if index >= len(panels) - across:
+            axes.set_xlabel("recall")
+    _method_legend(figure, found, colors)
+    return figure
+
+
+def _cycle(colors: Sequence[str]) -> Iterator[str]:
+    while True:
+        yield from colors
+
+
+def _precision_recall_panel(
+    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
+) -> None:
+    _f1_contours(axes)
+    for row in rows.to_dict("records"):
+        color = colors[row["method"]]
+        ranked = not pd.isna(row["AP"])
+        if ranked:
+            curve = curves[curves["method"] == row["method"]]
+            recall, precision = _thinned(curve["recall"], curve["precision"])
+            axes.plot(recall, precision, color=color, zorder=3)
+        axes.plot(
+            row["best_recall"], row["best_precision"], color=color, zorder=4, clip_on=False,
+            linestyle="none", **(_BEST_F1 if ranked else _ONE_POINT),
+        )  # fmt: skip
+    style.unit_square(axes)
+
+
+def _method_legend(figure: Figure, summary: pd.DataFrame, colors: dict[str, str]) -> None:
+    ranked = summary.groupby("method", sort=False)["AP"].count() > 0
+    handles = [
+        Line2D([], [], color=colors[method], **_BEST_F1)
+        if has_ap
+        else Line2D([], [], color=colors[method], linestyle="none", **_ONE_POINT)
+        for method, has_ap in ranked.items()
+    ]
+    names = [
+        f"{style.display(str(method))} ({'best F1 marked' if has_ap else 'one operating point'})"
+        for method, has_ap in ranked.items()
+    ]
+    figure.legend(handles, names, loc="outside upper left", ncols=3, columnspacing=1.6)
+
+
+def _f1_contours(axes: Axes) -> None:
+    """Lines of equal F1, 0.2 to 0.8, named at the right edge."""
+    for f1 in (0.2, 0.4, 0.6, 0.8):
+        recall = np.linspace(f1 / (2 - f1), 1, 60)
+        precision = f1 * recall / (2 * recall - f1)
+        axes.plot(recall, precision, color=style.FAINT, linewidth=0.8)
+        axes.text(1, precision[-1] + 0.01, f"F1 {f1}", ha="right", color=style.MUTED, fontsize=5.5)
+
+
+def _thinned(x: pd.Series, y: pd.Series) -> tuple[NDArray, NDArray]:
+    """The curve without points that no eye could tell from the one before them."""
+    points = np.column_stack([x, y]).astype(float)
+    cell = np.round(points * 500)
+    moves = np.ones(len(points), dtype=bool)
+    moves[1:] = (cell[1:] != cell[:-1]).any(axis=1)
+    moves[-1:] = True
+    return points[moves, 0], points[moves, 1]
+
+
+@style.styled
+def ap_vs_as(
+    average_precision: pd.DataFrame,
+    soft_evaluation: pd.DataFrame,
+    *,
+    ground_truth: str = "validated_0.5",
+) -> Figure:
+    """AP on hard labels against AS on soft labels, one panel per protocol of AS (Fig. 4).
+
+    Takes the two tables; AP is that on `ground_truth` (the paper's figure uses p > 0.5). From three
+    points on, Pearson's correlation is written in the panel.
+    """
+    points = pd.DataFrame()
+    if len(average_precision) and len(soft_evaluation):
+        of_ground_truth = average_precision[average_precision["ground_truth"] == ground_truth]
+        points = soft_evaluation[["protocol", "dataset", "detector", "AS"]].merge(
+            of_ground_truth[["dataset", "detector", "AP"]], on=["dataset", "detector"]
+        )
+        points = points.dropna(subset=["AP", "AS"])
+    if points.empty:
+        return style.says(f"No detector has both AP on {ground_truth} and AS.")
+    panels = list(points.groupby("protocol", sort=False))
+    datasets = list(dict.fromkeys(points["dataset"]))
+    crowded = max(len(rows) for _, rows in panels) > CROWDED
+    across = 1 if crowded else 2
+    down = -(-len(panels) // across)
+    panel = (style.PAGE / across, 4.4 if crowded else 3.1)
+    figure = Figure(figsize=(panel[0] * min(across, len(panels)), panel[1] * down))
+    for index, (protocol, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, min(across, len(panels)), index + 1)
+        axes.set(xlim=_limits(points["AP"]), ylim=_limits(points["AS"]), xlabel="AP")
+        axes.set_title(f"{style.display(str(protocol))} protocol")
+        axes.grid(True)
+        if index % across == 0:
+            axes.set_ylabel("AS")
+        _scatter(axes, rows, datasets, (panel[0] * 72 - 45, panel[1] * 72 - 50))
+    return figure
+
+
+def _limits(values: pd.Series) -> tuple[float, float]:
+    """A range with room around the values, in whole steps of 0.05."""
+    low, high = float(values.min()), float(values.max())
+    margin = max(0.03, 0.14 * (high - low))
+    return max(0.0, np.floor((low - margin) * 20) / 20), np.ceil((high + margin) * 20) / 20
+
+
+def _scatter(
+    axes: Axes, rows: pd.DataFrame, datasets: Sequence[str], size: tuple[float, float]
+) -> None:
+    colors = dict(zip(datasets, _cycle(style.PALETTE), strict=False))
+    for index, dataset in enumerate(datasets):
+        part = rows[rows["dataset"] == dataset]
+        axes.plot(
+            part["AP"], part["AS"], color=colors[dataset], linestyle="none", markersize=5,
+            marker=style.MARKERS[index % len(style.MARKERS)], label=style.display(dataset),
+            markeredgecolor="white", markeredgewidth=0.6, zorder=3,
+        )  # fmt: skip
+    place_labels(
+        axes,
+        rows[["AP", "AS"]].to_numpy(dtype=float),
+        [style.display(name) for name in rows["detector"]],
+        [colors[name] if len(datasets) > 1 else style.INK for name in rows["dataset"]],
+        size,
+    )
+    if len(rows) >= SHORTEST_CORRELATION and (rows[["AP", "AS"]].std() > 0).all():
+        r = np.corrcoef(rows["AP"], rows["AS"])[0, 1]
+        axes.set_title(f"Pearson's r = {r:.2f}", loc="right", weight="normal", fontsize=7.5)
+    if len(datasets) > 1:
+        axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.2)
+
+
+@style.styled
+def soft_label_error(distances: pd.DataFrame) -> Figure:
+    """Share of objects by distance between soft label and known probabilities.
+
+    `distances` is what `truth.soft_label_distances` returns, with dataset. Cumulative curves for
+    raw and corrected labels, one panel per data set and subset (clear, ambiguous); the median is
+    marked.
+    """
+    matched = distances[distances["tvd"].notna()] if len(distances) else distances
+    if matched.empty:
+        return style.says("No re-annotated object has known probabilities.")
+    matched = matched.sort_values("subset", ascending=False, kind="stable")
+    panels = list(_groups(matched, ("dataset", "subset")))
+    figure = Figure(figsize=(style.PAGE / 2 * min(len(panels), 2), 2.5 * -(-len(panels) // 2)))
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(-(-len(panels) // 2), min(len(panels), 2), index + 1)
+        n_objects = int((rows["label"] == rows["label"].iloc[0]).sum())
+        axes.set_title(f"{title} objects (n = {n_objects:,})")
+        _cumulative(axes, rows)
+        axes.set_xlabel("total variation distance to the known probabilities")
+        if index % 2 == 0:
+            axes.set_ylabel("share of objects")
+    return figure
+
+
+def _cumulative(axes: Axes, rows: pd.DataFrame) -> None:
+    styles: dict[str, dict[str, Any]] = {
+        "raw": {"color": style.RAW},
+        "corrected": {"color": style.CALIBRATED},
+    }
+    for line, (label, look) in enumerate(styles.items()):
+        tvd = np.sort(rows.loc[rows["label"] == label, "tvd"].to_numpy(dtype=float))
+        if not len(tvd):
+            continue
+        share = np.arange(1, len(tvd) + 1) / len(tvd)
+        axes.step([0, *tvd, 1], [0, *share, 1], where="post", **look)
+        median = float(np.median(tvd))
+        axes.plot(median, 0.5, marker="o", markersize=4, **look)
+        axes.text(
+            0.97, 0.06 + 0.1 * (1 - line), f"{label}  median {median:.3f}, mean {tvd.mean():.3f}",
+            transform=axes.transAxes, ha="right", **look,
+        )  # fmt: skip
+    end = min(1.0, float(rows["tvd"].quantile(0.995)) * 1.15 + 0.02)
+    axes.set(xlim=(0, end), ylim=(0, 1.02))
+    axes.grid(True)
+
+

@@ -1,0 +1,246 @@
+"""The tables of the report: one function per table, and one way to write them all.
+
+Every function takes the rows of its stage, all data sets and detectors in one frame, and returns
+the tidy frame of its table; rows keep their order. A frame without rows gives a table without rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from labelquality.errors import DataError
+from labelquality.frames import write_csv
+from labelquality.geometry import areas
+from labelquality.report.columns import INTEGER, describe
+from labelquality.report.markup import to_html, to_tex
+from labelquality.tables import Table, write_atomically
+
+PRECISIONS = ("AP", "AP50", "AP75", "AP_small", "AP_medium", "AP_large")
+RECALLS = ("AR_1", "AR_10", "AR_100", "AR_small", "AR_medium", "AR_large")
+SIMILARITIES = ("AS", "AS_50", "AS_75", "AS_small", "AS_medium", "AS_large")
+DISTANCES = ("TVD", "TVD_matched", "root_JSD", "root_JSD_matched")
+BEST = ("best_f1", "best_precision", "best_recall", "best_threshold")
+
+
+def write(
+    frame: pd.DataFrame, stem: Path, *, digits: Mapping[str, int] | int = 3, title: str = ""
+) -> None:
+    """Write `stem`.csv, `stem`.tex and `stem`.html.
+
+    The CSV is exact (a missing value is an empty field), the other two are rounded to `digits`
+    decimals, for all columns or by column (3 for those not named), and show "–" where a value is
+    missing. The .tex holds one booktabs tabular, the .html is a page of its own.
+    """
+    write_csv(frame, _beside(stem, "csv"))
+    for suffix, page in (
+        ("tex", to_tex(frame, digits=digits, title=title)),
+        ("html", to_html(frame, digits=digits, title=title)),
+    ):
+        write_atomically(
+            _beside(stem, suffix),
+            lambda part, page=page: part.write_text(page, encoding="utf-8", newline="\n"),
+        )
+
+
+def _beside(stem: Path, suffix: str) -> Path:
+    return stem.with_name(f"{stem.name}.{suffix}")
+
+
+def _select(
+    rows: pd.DataFrame, columns: Sequence[str], *, optional: Sequence[str] = ()
+) -> pd.DataFrame:
+    """The given columns in order, counts as integers; an `optional` one may be absent (missing).
+
+    Raises DataError naming a column that the rows lack.
+    """
+    absent = [c for c in columns if c not in rows.columns and c not in optional]
+    if absent and len(rows):
+        raise DataError(
+            f"report: the rows have no column {absent[0]}, only {', '.join(rows.columns)};"
+            " remake the stage that writes them"
+        )
+    frame = rows.reindex(columns=list(columns)).reset_index(drop=True)
+    counts = [c for c in columns if describe(c).unit == INTEGER]
+    return frame.astype(dict.fromkeys(counts, "Int64"))
+
+
+def count_objects(
+    ground_truth: Table, n_images: int, *, size_limits: Sequence[float] = (32.0**2, 96.0**2)
+) -> pd.DataFrame:
+    """One row: images, objects, regions, small, medium, large, objects_per_image.
+
+    `ground_truth` holds annotations, or soft labels of which every row is an object. Crowds and
+    ignore regions are counted as `regions` alone. Small boxes have an area below the first of
+    `size_limits` (px²), large ones reach the second.
+    """
+    frame = ground_truth.frame
+    region = pd.Series(False, index=frame.index)
+    if "crowd" in frame:
+        region = frame["crowd"].astype(bool) | (frame["region"] != "")
+    area = areas(ground_truth.boxes[~region.to_numpy(dtype=bool)])
+    low, high = size_limits
+    small, large = int((area < low).sum()), int((area >= high).sum())
+    return pd.DataFrame(
+        {
+            "images": [n_images],
+            "objects": [len(area)],
+            "regions": [int(region.sum())],
+            "small": [small],
+            "medium": [len(area) - small - large],
+            "large": [large],
+            "objects_per_image": [len(area) / n_images if n_images else float("nan")],
+        }
+    )
+
+
+def annotation_counts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 1: objects of each ground truth, from `count_objects` with dataset, ground_truth."""
+    sizes = ("small", "medium", "large")
+    return _select(
+        rows,
+        ("dataset", "ground_truth", "images", "objects", *sizes, "objects_per_image", "regions"),
+    )
+
+
+def label_errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 4: label errors by kind, from dataset, variant, kind, count.
+
+    Where the rows carry `n_original`, the number of original objects, the share is added.
+    """
+    if "n_original" in rows:
+        rows = rows.assign(share_of_original=rows["count"] / rows["n_original"])
+    return _select(
+        rows,
+        ("dataset", "variant", "kind", "count", "share_of_original"),
+        optional=("share_of_original",),
+    )
+
+
+def average_precision(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tables 7 and 38 to 41: COCO's twelve numbers per dataset, detector and ground truth."""
+    return _select(rows, ("dataset", "detector", "ground_truth", *PRECISIONS, *RECALLS))
+
+
+def calibration_error(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 42: ECE before and after calibration, from dataset, detector, stage, ece, n.
+
+    One row per dataset, detector and (where given) binning, one column per stage.
+    """
+    keys = [c for c in ("dataset", "detector", "binning") if c in rows or c != "binning"]
+    stages = ("raw", "platt", "isotonic")
+    columns = (*keys, "n", *(f"ece_{stage}" for stage in stages))
+    if not len(rows):
+        return _select(rows, columns)
+    rows = _select(rows, (*keys, "stage", "ece", "n"))
+    wide = rows[[*keys, "n"]].drop_duplicates(keys, ignore_index=True)
+    for stage in stages:
+        of_stage = rows.loc[rows["stage"] == stage, [*keys, "ece"]]
+        wide = wide.merge(of_stage.rename(columns={"ece": f"ece_{stage}"}), on=keys, how="left")
+    return _select(wide, columns)
+
+
+def soft_evaluation(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tables 8 and 43 to 46: average similarity and distances by protocol and detector."""
+    return _select(
+        rows,
+        (
+            *("protocol", "dataset", "detector", *SIMILARITIES, *DISTANCES),
+            *("recall", "mean_similarity"),
+        ),
+    )
+
+
+def label_error_detection(rows: pd.DataFrame) -> pd.DataFrame:
+    """Table 9: label-error detection methods against the label error ground truth."""
+    keys = ("dataset", "detector", "variant", "method")
+    return _select(rows, (*keys, "n_proposals", "n_errors", "AP", *BEST))
+
+
+def label_errors_against_truth(rows: pd.DataFrame) -> pd.DataFrame:
+    """Label errors found in generated data against those that were put there, by kind."""
+    return _select(
+        rows, ("dataset", "kind", "injected", "found", "recall", "reported", "precision")
+    )
+
+
+def soft_labels_against_truth(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean distance to the known probabilities, from `truth.soft_label_distances` with dataset.
+
+    One row per dataset, label and subset of the objects: all, clear, ambiguous.
+    """
+    measures = {"mean_tvd": "tvd", "mean_root_jsd": "root_jsd", "same_class": "same_class"}
+    columns = ("dataset", "label", "subset", "n", "unmatched", *measures)
+    if not len(rows):
+        return _select(rows, columns)
+    rows = _select(rows, ("dataset", "label", "subset", *measures.values()))
+    table = []
+    for (dataset, label), group in rows.groupby(["dataset", "label"], sort=False):
+        matched = group[group["tvd"].notna()]
+        for subset in ("all", "clear", "ambiguous"):
+            part = matched if subset == "all" else matched[matched["subset"] == subset]
+            unmatched = len(group) - len(matched) if subset == "all" else None
+            row = {"dataset": dataset, "label": label, "subset": subset, "n": len(part)}
+            means = {name: part[column].mean() for name, column in measures.items()}
+            table.append(row | {"unmatched": unmatched} | means)
+    return _select(pd.DataFrame(table), columns)
+
+
+def intake(rows: pd.DataFrame) -> pd.DataFrame:
+    """What reading the data sets dropped, mended or left out, and why."""
+    return _select(rows, ("dataset", "file", "item", "action", "reason", "count"))
+
+
+def injected_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
+    """Share of the label errors put into generated data that each method proposes, by kind."""
+    return _select(rows, ("dataset", "detector", "method", "kind", "n", "found", "recall"))
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A table of the report: the function that builds it, its title, its decimals (else 3)."""
+
+    build: Callable[[pd.DataFrame], pd.DataFrame]
+    title: str
+    digits: Mapping[str, int] = field(default_factory=dict)
+
+
+LEAVES: dict[str, Leaf] = {
+    "paper1/table_01_annotation_counts": Leaf(
+        annotation_counts, "Objects in each ground truth", {"objects_per_image": 2}
+    ),
+    "paper1/table_04_label_errors": Leaf(label_errors, "Label errors by kind"),
+    "paper1/table_07_average_precision": Leaf(
+        average_precision, "Average precision on original and validated ground truth"
+    ),
+    "paper1/table_08_soft_evaluation": Leaf(
+        soft_evaluation, "Evaluation of detectors against soft labels"
+    ),
+    "paper1/table_09_label_error_detection": Leaf(
+        label_error_detection, "Label-error detection"
+    ),
+    "paper1/table_42_calibration_error": Leaf(
+        calibration_error,
+        "Expected calibration error before and after calibration",
+        {"ece_raw": 4, "ece_platt": 4, "ece_isotonic": 4},
+    ),
+    "ours/label_errors_against_truth": Leaf(
+        label_errors_against_truth, "Label errors found against those injected"
+    ),
+    "ours/soft_labels_against_truth": Leaf(
+        soft_labels_against_truth, "Soft labels against the known probabilities"
+    ),
+    "ours/intake": Leaf(intake, "What reading the data sets changed"),
+    "ours/injected_error_recall": Leaf(
+        injected_error_recall, "Injected label errors found by each method"
+    ),
+}
+
+
+def write_leaf(name: str, rows: pd.DataFrame, folder: Path) -> None:
+    """Build the table `name` (a key of LEAVES) from `rows` and write it below `folder`."""
+    leaf = LEAVES[name]
+    write(leaf.build(rows), folder / name, digits=leaf.digits, title=leaf.title)
