@@ -12,6 +12,9 @@ min_version("9.16")
 configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "rules/common.smk"
 
 

@@ -1,8 +1,8 @@
 """Helper functions of the rules; no rule stands here."""
 
+import json
 import os
 import sys
-from functools import cache
 from pathlib import Path
 
 CODE = Path(workflow.basedir) / "workflow"
@@ -12,6 +12,7 @@ os.environ.update(PYTHONPATH=str(CODE))
 from labelquality import code_digest
 from labelquality.config import load_config
 
+CONFIGURATION = json.dumps(config, sort_keys=True)
 config = load_config(config, Path(workflow.basedir) / "config")
 RUN = config["run"]
 DATASETS = config["datasets"]
@@ -19,6 +20,8 @@ DETECTORS = config["detectors"]
 PROTOCOLS = config["protocols"]
 MAIN_PROTOCOL = PROTOCOLS[0]
 METHODS = config["error_detection"]["methods"]
+IMPORTED = [name for name, spec in DETECTORS.items() if spec["family"] == "imported"]
+INFERRED = [name for name in DETECTORS if name not in IMPORTED]
 GENERATED = [name for name, spec in DATASETS.items() if "generate" in spec]
 WITH_TRUTH = [name for name, spec in DATASETS.items() if "truth" in spec["files"]]
 TRAINABLE = ["yolov8", "rtdetr", "grounding_dino", "owlvit"]

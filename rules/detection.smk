@@ -3,6 +3,8 @@
 results/{run}/detections/{dataset}/{detector}/
     shards/{shard}.parquet    the images of one job
     detections.parquet        all of them, with the full vector of class probabilities
+
+A detector of the family `imported` is not run: its detections are read from the user's file.
 """
 
 
@@ -48,6 +50,8 @@ rule detect:
         mem_mb=8000,
         runtime=480,
         gpu=int(config["device"] == "cuda"),
+    wildcard_constraints:
+        detector=one_of(INFERRED),
     params:
         detector=detector,
         dataset=dataset,
@@ -56,6 +60,33 @@ rule detect:
         code=detector_code,
     script:
         "../workflow/scripts/detect.py"
+
+
+rule import_detections:
+    """Read detections that someone else made."""
+    input:
+        images="results/{run}/data/{dataset}/images.parquet",
+        weights=weights,
+    output:
+        "results/{run}/detections/{dataset}/{detector}/detections.parquet",
+    log:
+        "results/{run}/logs/import_detections/{dataset}/{detector}.log",
+    benchmark:
+        "results/{run}/benchmarks/import_detections/{dataset}/{detector}.tsv"
+    wildcard_constraints:
+        detector=one_of(IMPORTED),
+    params:
+        detector=detector,
+        dataset=dataset,
+        code=digest("import_detections"),
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    conda:
+        "../envs/analysis.yaml"
+    script:
+        "../workflow/scripts/import_detections.py"
 
 
 rule gather_detections:
@@ -74,6 +105,8 @@ rule gather_detections:
     resources:
         mem_mb=4000,
         runtime=20,
+    wildcard_constraints:
+        detector=one_of(INFERRED),
     params:
         code=digest("gather_detections"),
     script:

@@ -7,24 +7,32 @@ rule report:
         leaves=leaves(),
         captions=captions(),
     output:
-        f"results/{RUN}/report.html",
+        report=f"results/{RUN}/report.html",
+        configuration=f"results/{RUN}/configuration.json",
     log:
         f"results/{RUN}/logs/report.log",
     benchmark:
         f"results/{RUN}/benchmarks/report.tsv"
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
+    params:
+        configuration=CONFIGURATION,
     threads: 1
     resources:
         mem_mb=2000,
         runtime=20,
-    params:
-        configfiles=lambda wildcards: workflow.configfiles,
+    conda:
+        "../envs/analysis.yaml"
+    localrule: True
+    # A run of the engine on its own results: it may not wait for the lock of the run it is part of.
     shell:
         r"""
-        snakemake leaves --nolock --cores 1 --configfile {params.configfiles:q} \
-            --report {output:q} >{log:q} 2>&1
+        printf '%s' {params.configuration:q} > {output.configuration:q}
+        snakemake leaves \
+            --nolock \
+            --cores 1 \
+            --replace-workflow-config \
+            --configfile {output.configuration:q} \
+            --report {output.report:q} \
+            > {log:q} 2>&1
         """
 
 

@@ -58,6 +58,11 @@ def test_crowds_and_regions_explain_nothing(area: dict[str, Any]) -> None:
     assert false_positives(detected([A]), originals([A], **area)).tolist() == [True]
 
 
+def test_boxes_of_no_known_class_explain_nothing() -> None:
+    found = false_positives(detected([A, A], category=[-1, 2]), originals([A], category=-1))
+    assert found.tolist() == [True, True]
+
+
 def test_no_detections_and_no_annotations() -> None:
     assert false_positives(detected([]), originals([A])).shape == (0,)
     assert false_positives(detected([A]), originals([])).tolist() == [True]

@@ -62,6 +62,12 @@ def test_a_proposal_takes_the_most_overlapping_free_error_and_each_only_once() -
     assert score(same, errors).curve["precision"].tolist() == [1, 1, 2 / 3]
 
 
+def test_equal_scores_keep_the_order_of_rows() -> None:
+    boxes = [A] + [FAR] * 40 + [B]
+    right = score(proposals(boxes, 0.5), label_errors([A, B])).curve["recall"].tolist()
+    assert right == [0.5] * 41 + [1]
+
+
 def test_classes_play_no_part_and_images_do() -> None:
     errors = label_errors([A, A], image_id=["i", "j"])
     other_class = proposals([A, A], [0.9, 0.8], image_id=["i", "k"]).with_columns(category=2)

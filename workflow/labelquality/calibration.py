@@ -1,8 +1,8 @@
 """Calibration of scores and class probabilities, and how well calibrated they are.
 
-Paper 1, C.4: a detection is correct when COCO's matching at IoU 0.5 gives it an object of its class.
-One map per fold of images, from raw score to the probability of being correct, is fitted on the
-other folds, all classes together, and applied to every class probability of its own fold.
+Paper 1, C.4: a detection is correct when COCO's matching at IoU 0.5 gives it an object of its
+class. One map per fold of images, from raw score to the probability of being correct, is fitted on
+the other folds, all classes together, and applied to every class probability of its own fold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from labelquality import geometry
 from labelquality.errors import DataError
 from labelquality.matching import by_score, same_image_pairs
-from labelquality.tables import BOX, SCHEMAS, Table
+from labelquality.ordering import descending
+from labelquality.tables import SCHEMAS, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -166,6 +167,13 @@ def _check(detections: Table, annotations: Table, method: str, folds: int) -> No
             f"detections: classes {list(detections.classes)} differ from those of the annotations"
             f" {list(annotations.classes)}; use detections made for this data set"
         )
+    lost = (detections.frame["category"] < 0).to_numpy()
+    if lost.any():
+        image = detections.frame["image_id"][lost].iloc[0]
+        raise DataError(
+            f"detections: image {image}, category is no class ({int(lost.sum())} rows);"
+            " mend or leave out these"
+        )
     if not 2 <= folds <= max(2, len(_image_ids(detections))):
         raise DataError(
             f"calibration: {folds} folds for {len(_image_ids(detections))} images;"
@@ -195,9 +203,11 @@ def _judged(
     image = images.get_indexer(pd.Index(frame["image_id"], dtype=object))
     object_image = images.get_indexer(pd.Index(truth["image_id"], dtype=object))
     score = frame["score"].to_numpy(dtype=np.float64)
-    order = np.lexsort([frame["category"], *(frame[c] for c in reversed(BOX)), image, -score])
+    order = descending(score, [image, *detections.boxes.T, frame["category"].to_numpy()])
     category = truth["category"].to_numpy(dtype=np.intp)
-    taking_part = (object_image >= 0) & (category >= 0)
+    # By box, so that equal overlaps do not go by row.
+    objects = np.lexsort(annotations.boxes.T)
+    objects = objects[((object_image >= 0) & (category >= 0))[objects]]
     crowd = (truth["crowd"] | (truth["region"] != "")).to_numpy(dtype=bool)
     n_classes = len(detections.classes)
     group = image * n_classes + frame["category"].to_numpy(dtype=np.intp)
@@ -206,9 +216,9 @@ def _judged(
         group[order],
         detections.boxes[order],
         score[order],
-        (object_image * n_classes + category)[taking_part],
-        annotations.boxes[taking_part],
-        crowd[taking_part],
+        (object_image * n_classes + category)[objects],
+        annotations.boxes[objects],
+        crowd[objects],
         iou_threshold=iou_threshold,
     )
     return correct, judged
@@ -271,6 +281,7 @@ def fit(scores: Floats, correct: Bools, method: Method) -> Curve:
     if method == "platt":
         from sklearn.linear_model import LogisticRegression
 
+        # The defaults, as released: with a stricter solver the slope moves by some thousandths.
         logistic = LogisticRegression().fit(scores[:, None], correct)
         return Logistic(float(logistic.coef_[0, 0]), float(logistic.intercept_[0]))
     from sklearn.isotonic import IsotonicRegression

@@ -17,7 +17,7 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read what `write_csv` wrote: only an empty field is missing, so a class may be called NA."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip")
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
 def read_all(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
 
 from labelquality.errors import DataError
@@ -41,3 +44,12 @@ def load_rgb(path: str | Path) -> np.ndarray:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path}: cannot be decoded ({error}); fetch it again") from error
+
+
+def in_shard(image_ids: Iterable[str], shard: int, n_shards: int) -> NDArray[np.bool_]:
+    """Which images belong to `shard` of `n_shards`; shape (n,).
+
+    An image's shard depends on its id alone, so that adding images moves none of the others.
+    """
+    codes = [zlib.crc32(str(image_id).encode()) % n_shards for image_id in image_ids]
+    return np.array(codes, dtype=np.int64) == shard

@@ -131,7 +131,7 @@ def build(
     compared = _images_to_compare(original, soft_labels, images)
     original = original.take(original.frame["image_id"].isin(compared).to_numpy())
     soft_labels = soft_labels.take(soft_labels.frame["image_id"].isin(compared).to_numpy())
-    regions = _is_region(original)
+    regions = is_region(original)
     objects = original.take(~regions & (original.frame["category"].to_numpy() >= 0))
 
     vectors = soft_labels.vectors[column]
@@ -204,9 +204,10 @@ def _images_to_compare(original: Table, soft_labels: Table, images: Table) -> li
     return sorted(known if soft_labels.image_ids is None else soft_labels.image_ids)
 
 
-def _is_region(annotations: Table) -> NDArray[np.bool_]:
+def is_region(annotations: Table) -> NDArray[np.bool_]:
+    """Whether each annotation is a crowd or an ignore region instead of one object; (n,)."""
     frame = annotations.frame
-    return (frame["crowd"].to_numpy(dtype=bool)) | (frame["region"].to_numpy() != "")
+    return frame["crowd"].to_numpy(dtype=bool) | (frame["region"].to_numpy() != "")
 
 
 def _unmatched_errors(

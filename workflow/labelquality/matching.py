@@ -29,11 +29,9 @@ class Matching:
     def of(pairs: list[tuple[int, int]], n_a: int, n_b: int) -> Matching:
         """Collect `pairs` in the order in which they were made."""
         array = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-        return Matching(
-            array,
-            np.setdiff1d(np.arange(n_a), array[:, 0]),
-            np.setdiff1d(np.arange(n_b), array[:, 1]),
-        )
+        free_a, free_b = np.ones(n_a, dtype=bool), np.ones(n_b, dtype=bool)
+        free_a[array[:, 0]] = free_b[array[:, 1]] = False
+        return Matching(array, np.flatnonzero(free_a), np.flatnonzero(free_b))
 
     def partner_of_a(self, n_a: int) -> Ints:
         """Index into b for every box of a, -1 without partner; shape (n_a,)."""

@@ -92,21 +92,21 @@ def make_table(
         columns |= {name: boxes[:, i] for i, name in enumerate(BOX)}
     schema = SCHEMAS[kind]
     n_rows = max((len(c) for c in columns.values() if _is_column(c)), default=0)
-    frame = pd.DataFrame(index=pd.RangeIndex(n_rows))
+    index = pd.RangeIndex(n_rows)
+    series = {}
     for name, kind_of_value in schema.columns.items():
         value = columns.pop(name)
         if isinstance(value, pd.Series):
             # A series would be aligned by its own index, and come out as NaN.
             value = value.to_numpy()
         if pa.types.is_list(kind_of_value):
-            frame[name] = pd.Series(list(value), dtype=object)
-        else:
-            frame[name] = pd.Series(value, index=frame.index, dtype=_numpy_type(kind_of_value))
+            value = pd.Series(list(value), dtype=object)
+        series[name] = pd.Series(value, index=index, dtype=_numpy_type(kind_of_value))
     if columns:
         raise TypeError(f"a table of {kind} has no column {sorted(columns)[0]}")
     return Table(
         kind,
-        frame,
+        pd.DataFrame(series, index=index),
         tuple(classes),
         dict(vectors or {}),
         dict(meta or {}),
@@ -121,7 +121,8 @@ def _is_column(value: object) -> bool:
 
 
 def _numpy_type(arrow: pa.DataType) -> object:
-    return object if pa.types.is_string(arrow) else arrow.to_pandas_dtype()
+    is_object = pa.types.is_string(arrow) or pa.types.is_list(arrow)
+    return object if is_object else arrow.to_pandas_dtype()
 
 
 def check_table(table: Table, name: str) -> None:
@@ -192,9 +193,10 @@ def _violations(table: Table, name: str) -> list[tuple[str, NDArray, str]]:
 
 
 def _not_text(values: pd.Series) -> NDArray[np.bool_]:
-    if pd.api.types.infer_dtype(values, skipna=False) in ("string", "empty"):
+    plain = values.to_numpy(dtype=object)
+    if pd.api.types.infer_dtype(plain, skipna=False) in ("string", "empty"):
         return np.zeros(len(values), dtype=bool)
-    return np.array([not isinstance(value, str) for value in values], dtype=bool)
+    return np.array([not isinstance(value, str) for value in plain], dtype=bool)
 
 
 def _vector_violations(

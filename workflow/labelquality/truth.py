@@ -1,4 +1,4 @@
-"""Soft labels against the probabilities behind the votes, where a data set is generated."""
+"""How far re-annotated soft labels are from probabilities that are known (generated data)."""
 
 from __future__ import annotations
 
@@ -11,42 +11,55 @@ from labelquality.matching import greedy, same_image_pairs
 from labelquality.tables import Table, image_codes
 
 LABELS = {"raw": "soft_label", "corrected": "corrected"}
+AMBIGUOUS_BELOW = 0.8
 
 
-def compare_soft_labels(soft_labels: Table, truth: Table, *, min_iou: float = 0.5) -> pd.DataFrame:
-    """Distances of every re-annotated object's soft labels from the known probabilities.
+def soft_label_distances(soft_labels: Table, truth: Table, *, min_iou: float = 0.5) -> pd.DataFrame:
+    """Distance of each re-annotated object's soft label to its true object's known probabilities.
 
-    Objects are matched one to one with true ones, from the most overlapping pair down to `min_iou`.
-    Columns: image_id, box_id, label (raw, corrected), n_votes, tvd, root_jsd, same_class (do both
-    have the same most likely class). Objects without a partner have no row.
+    Both tables are of kind soft_labels and share their classes; the known probabilities stand in
+    the `soft_label` vectors of `truth`. Boxes are matched one-to-one, greedily by IoU >= `min_iou`.
+
+    Returns
+    -------
+    DataFrame
+        One row per re-annotated object and label (`raw`, then `corrected`): label, image_id,
+        box_id, object_id, tvd in [0, 1], root_jsd in [0, sqrt(ln 2)], same_class (0 or 1) and
+        subset (`clear` or `ambiguous`, where no known probability reaches 0.8). Objects without a
+        true one keep their row, with everything after box_id missing.
     """
-    ia, ib = same_image_pairs(*image_codes(soft_labels.frame["image_id"], truth.frame["image_id"]))
+    images, true_images = image_codes(soft_labels.frame["image_id"], truth.frame["image_id"])
+    ia, ib = same_image_pairs(images, true_images)
     overlap = iou(soft_labels.boxes[ia], truth.boxes[ib])
-    pairs = greedy(ia, ib, overlap, len(soft_labels), len(truth), min_iou).pairs
-    pairs = pairs[np.argsort(pairs[:, 0])]
-    objects, known = soft_labels.take(pairs[:, 0]), truth.vectors["soft_label"][pairs[:, 1]]
-    frames = []
-    for label, column in LABELS.items():
-        vectors = objects.vectors[column]
-        frame = objects.frame[["image_id", "box_id", "n_votes"]].assign(
-            label=label,
-            tvd=total_variation(vectors, known),
-            root_jsd=root_jensen_shannon(vectors, known),
-            same_class=vectors.argmax(axis=1) == known.argmax(axis=1),
-        )
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
-
-
-def summarize_distances(distances: pd.DataFrame) -> pd.DataFrame:
-    """Means of `compare_soft_labels` per label: n, mean_tvd, mean_root_jsd, same_class (share)."""
-    return (
-        distances.groupby("label", sort=False)
-        .agg(
-            n=("tvd", "size"),
-            mean_tvd=("tvd", "mean"),
-            mean_root_jsd=("root_jsd", "mean"),
-            same_class=("same_class", "mean"),
-        )
-        .reset_index()
+    matching = greedy(ia, ib, overlap, len(soft_labels), len(truth), min_iou)
+    partner = matching.partner_of_a(len(soft_labels))
+    return pd.concat(
+        [
+            _distances(soft_labels, truth, partner, label, column)
+            for label, column in LABELS.items()
+        ],
+        ignore_index=True,
     )
+
+
+def _distances(
+    soft_labels: Table, truth: Table, partner: np.ndarray, label: str, column: str
+) -> pd.DataFrame:
+    matched = np.flatnonzero(partner >= 0)
+    given = soft_labels.vectors[column][matched]
+    known = truth.vectors["soft_label"][partner[matched]]
+    subset = np.where(known.max(axis=1, initial=0.0) < AMBIGUOUS_BELOW, "ambiguous", "clear")
+    measures = pd.DataFrame(
+        {
+            "object_id": truth.frame["box_id"].to_numpy(dtype=object)[partner[matched]],
+            "tvd": total_variation(given, known),
+            "root_jsd": root_jensen_shannon(given, known),
+            "same_class": (given.argmax(axis=1) == known.argmax(axis=1)).astype(float),
+            "subset": subset.astype(object),
+        },
+        index=matched,
+    ).reindex(range(len(soft_labels)))
+    ids = soft_labels.frame[["image_id", "box_id"]].reset_index(drop=True)
+    return pd.concat([ids, measures], axis=1).assign(label=label)[
+        ["label", *ids.columns, *measures.columns]
+    ]

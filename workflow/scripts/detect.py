@@ -1,16 +1,18 @@
 """Run a detector on images."""
 
-from labelquality.detectors import detect
+from labelquality.detectors import load_detector
+from labelquality.detectors.base import run
 from labelquality.logs import job_log
 from labelquality.tables import read_table, write_table
 
 with job_log(snakemake.log[0]):
-    detections = detect(
-        snakemake.params.detector,
+    spec, classes = snakemake.params.detector, snakemake.params.dataset["classes"]
+    detections = run(
+        load_detector(spec, classes, threads=snakemake.threads, device=snakemake.params.device),
         read_table(snakemake.input.images, "images"),
         snakemake.params.folder,
-        snakemake.params.dataset["classes"],
-        device=snakemake.params.device,
-        threads=snakemake.threads,
+        classes,
+        spec["batch_size"],
     )
+    print(f"{len(detections)} detections in {len(detections.image_ids)} images")
     write_table(detections, snakemake.output[0])

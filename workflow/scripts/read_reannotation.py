@@ -17,4 +17,4 @@ with job_log(snakemake.log[0]):
     print(reannotation.intake.to_string())
     write_table(reannotation.votes, snakemake.output.votes)
     write_table(reannotation.released, snakemake.output.released)
-    write_csv(reannotation.intake, snakemake.output.intake)
+    write_csv(reannotation.intake.assign(dataset=snakemake.wildcards.dataset), snakemake.output.intake)

@@ -36,13 +36,15 @@ from labelquality.datasets.records import (
     type_name,
 )
 from labelquality.errors import DataError
+from labelquality.labels import soft_label
 from labelquality.tables import Table, make_table
 
 Floats = NDArray[np.float64]
 WHICH = ("reannotation", "unbiased")
-_SOURCE_KEY = re.compile(r"(?:proposed_class|frequencies)_(\d+)")
+_SOURCE_KEY = re.compile(r"(?:proposed_class|frequencies)_([1-9][0-9]{0,2})")
 # Vectors rounded to a few decimals sum to 1 only nearly; anything worse is a mistake.
 _ROUNDING, _EXACT = 1e-2, 1e-6
+_MOST_VOTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -109,20 +111,19 @@ def read_reannotation(
         "object",
     )
     votes, all_votes = _collect_votes(records, names, prefix, intake)
-    soft = _soft_labels(records, prefix + "soft_label", order, all_votes, intake)
-    has_label = soft.sum(axis=1) > 0
+    soft, labelled = _soft_labels(records, prefix + "soft_label", order, all_votes, intake)
     if prefix:
-        intake.add("object", "dropped", "has no votes without proposal", int((~has_label).sum()))
-        kept, corrected = kept & has_label, soft
+        intake.add("object", "dropped", "has no votes without proposal", int((~labelled).sum()))
+        kept, corrected = kept & labelled, soft
     else:
-        records.refuse(~has_label, "has neither votes nor soft_label", "add one or remove")
+        records.refuse(~labelled, "has neither votes nor soft_label", "add one or remove")
         corrected = _corrected(records, order, soft, intake)
 
     image_ids = images.frame["image_id"].to_numpy()
-    of_object = {"image_id": image_ids[image], "box_id": _box_ids(records, own_names)}
+    whose = {"image_id": image_ids[image], "box_id": _box_ids(records, own_names)}
     released = make_table(
         "soft_labels",
-        of_object
+        whose
         | {
             "n_votes": all_votes.sum(axis=1).astype(np.int32),
             "proposed": _common_proposal(votes, len(records)),
@@ -132,23 +133,35 @@ def read_reannotation(
         vectors={"soft_label": soft, "corrected": corrected},
         image_ids=image_ids,
     ).take(kept)
+    by_source = _votes_table(votes, whose, boxes, kept, released)
+    intake.add("object", "read", "", len(released))
+    intake.add("source of votes", "read", "", len(by_source))
+    return Reannotation(by_source, released, intake.frame())
+
+
+def _votes_table(
+    votes: _Votes,
+    whose: Mapping[str, NDArray],
+    boxes: Floats,
+    kept: NDArray[np.bool_],
+    released: Table,
+) -> Table:
+    """Votes of the objects that are `kept`; `whose` and `boxes` say which object a row is of."""
     row = np.array(votes.object_row, dtype=np.intp)
     table = make_table(
         "votes",
-        {name: values[row] for name, values in of_object.items()}
+        {name: values[row] for name, values in whose.items()}
         | {
             "proposed": np.array(votes.proposed, dtype=np.int32),
             "source": np.array(votes.source, dtype=np.int32),
             "seconds": votes.seconds,
         },
-        names.classes,
+        released.classes,
         boxes=boxes[row],
         vectors={"frequencies": votes.matrix()},
-        image_ids=image_ids,
-    ).take(kept[row])
-    intake.add("object", "read", "", len(released))
-    intake.add("source of votes", "read", "", len(table))
-    return Reannotation(table, released, intake.frame())
+        image_ids=released.image_ids,
+    )
+    return table.take(kept[row])
 
 
 def _objects(
@@ -266,7 +279,7 @@ class _FrequencyReader:
             wrong = next(v for v in values if type(v) not in NUMBER)
             raise self.records.error(row, f"{key} holds {type_name(wrong)}, should hold numbers")
         numbers = np.array(values, dtype=np.float64)
-        if not ((numbers >= 0) & (numbers < 2**31) & (numbers % 1 == 0)).all():
+        if not ((numbers >= 0) & (numbers <= _MOST_VOTES) & (numbers % 1 == 0)).all():
             raise self.records.error(row, f"{key} holds a number that is no count of votes")
         counts[self.known_orders[spelling]] = numbers
         return counts
@@ -331,17 +344,18 @@ def _seconds(records: Records, row: int, key: str, suffix: str, source: int) -> 
 
 def _soft_labels(
     records: Records, key: str, order: NDArray[np.intp], votes: Floats, intake: Intake
-) -> Floats:
+) -> tuple[Floats, NDArray[np.bool_]]:
     """The file's vectors (n, K + 1) in the data set's order, else relative frequencies.
 
-    Rows of zeros where an object has neither.
+    The second array says which objects have either; the others get rows of zeros.
     """
     given, present = _vectors(records, key, order, intake)
-    totals = votes.sum(axis=1, keepdims=True)
-    relative = np.divide(votes, totals, out=np.zeros_like(votes), where=totals > 0)
-    differs = present & (totals[:, 0] > 0) & (np.abs(given - relative).max(axis=1) > _ROUNDING)
+    voted = votes.any(axis=1)
+    relative = np.zeros_like(votes)
+    relative[voted] = soft_label(votes[voted])
+    differs = present & voted & (np.abs(given - relative).max(axis=1) > _ROUNDING)
     intake.add("object", "kept", f"{key} differs from its votes", int(differs.sum()))
-    return np.where(present[:, None], given, relative)
+    return np.where(present[:, None], given, relative), present | voted
 
 
 def _corrected(records: Records, order: NDArray[np.intp], soft: Floats, intake: Intake) -> Floats:

@@ -113,9 +113,12 @@ def _objects(
     records.refuse(wrong, "probabilities are no distribution")
     known = np.empty_like(raw)
     known[:, order] = raw / raw.sum(axis=1, keepdims=True)
-    position = np.array(records.column("category_id", (int,)), dtype=object) - 1
-    unknown = np.array([not 0 <= p < len(order) - 1 for p in position], dtype=bool)
-    records.refuse(unknown, f"category_id is not 1 to {len(order) - 1}")
+    # Category ids count the file's classes from 1.
+    class_of = dict(enumerate(order.tolist(), start=1))
+    wanted = records.column("category_id", (int,))
+    category = np.array([class_of.get(i, -1) for i in wanted], dtype=np.int32)
+    unknown = (category < 0) | (category == len(names.classes))
+    records.refuse(unknown, f"category_id is none of the {len(names.classes)} classes")
     image_ids = images.frame["image_id"].to_numpy()
     table = make_table(
         "soft_labels",
@@ -130,7 +133,7 @@ def _objects(
         vectors={"soft_label": known, "corrected": known},
         image_ids=image_ids,
     )
-    return table, order[position.astype(np.intp)].astype(np.int32)
+    return table, category
 
 
 def _injected(

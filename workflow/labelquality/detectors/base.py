@@ -113,9 +113,9 @@ def clip_to_image(
     width, height : one number, or one per box.
     """
     boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
-    finite = np.isfinite(boxes).all(axis=1)
+    finite: np.ndarray = np.all(np.isfinite(boxes), axis=1)
     inside = geometry.clip(np.where(finite[:, None], boxes, 0.0), width, height)
-    return inside, finite & (inside[:, 2:] > inside[:, :2]).all(axis=1)
+    return inside, finite & np.all(inside[:, 2:] > inside[:, :2], axis=1)
 
 
 def clipped(

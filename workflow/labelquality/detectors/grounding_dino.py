@@ -135,8 +135,8 @@ def tokenize(tokenizer: Any, names: Sequence[str], limit: int, model: str) -> li
     import torch
 
     # Full stops and question marks separate names for the model.
-    names = [" ".join(name.replace(".", " ").replace("?", " ").split()) for name in names]
-    counts = [len(tokenizer(name, add_special_tokens=False)["input_ids"]) for name in names]
+    plain = [" ".join(name.replace(".", " ").replace("?", " ").split()) for name in names]
+    counts = [len(tokenizer(name, add_special_tokens=False)["input_ids"]) for name in plain]
     for name, count in zip(names, counts, strict=True):
         if count == 0 or count + 3 > limit:
             raise DataError(
@@ -145,7 +145,7 @@ def tokenize(tokenizer: Any, names: Sequence[str], limit: int, model: str) -> li
             )
     prompts, first = [], 0
     for length in chunk_lengths(counts, limit):
-        text, spans = prompt_of(names[first : first + length])
+        text, spans = prompt_of(plain[first : first + length])
         encoded = tokenizer(text, return_offsets_mapping=True)
         owners = token_map(np.array(encoded["offset_mapping"]), spans)
         prompts.append(Prompt(torch.tensor(encoded["input_ids"]), owners))
@@ -174,11 +174,11 @@ class GroundingDino:
             height, width = images[rows[0]].shape[:2]
             for k, i in enumerate(rows):
                 of_image = [
-                    (corners(boxes[k], width, height), probabilities[k])
-                    for boxes, probabilities in parts
+                    (corners(centres[k], width, height), probabilities[k])
+                    for centres, probabilities in parts
                 ]
-                found = of_image[0] if len(of_image) == 1 else merge_chunks(of_image)
-                results[i] = detections(*found, self.spec, width, height)
+                boxes, vectors = of_image[0] if len(of_image) == 1 else merge_chunks(of_image)
+                results[i] = detections(boxes, vectors, self.spec, width, height)
         return [results[i] for i in range(len(images))]
 
     def _forward(self, pixels: torch.Tensor, prompt: Prompt) -> tuple[np.ndarray, np.ndarray]:
@@ -186,12 +186,13 @@ class GroundingDino:
         import torch
 
         tokens = prompt.input_ids.expand(len(pixels), -1)
+        device = self.model.device
         with torch.inference_mode():
-            output = self.model(pixel_values=pixels, input_ids=tokens)
-        scores = output.logits[..., : tokens.shape[1]].sigmoid().numpy()
+            output = self.model(pixel_values=pixels.to(device), input_ids=tokens.to(device))
+        scores = output.logits[..., : tokens.shape[1]].sigmoid().cpu().numpy()
         aggregation = self.spec.get("token_aggregation", "mean")
         flat = class_probabilities(scores.reshape(-1, tokens.shape[1]), prompt.owners, aggregation)
-        return output.pred_boxes.numpy(), flat.reshape(*scores.shape[:2], -1)
+        return output.pred_boxes.cpu().numpy(), flat.reshape(*scores.shape[:2], -1)
 
 
 def load(spec: Mapping[str, Any], classes: Sequence[str]) -> GroundingDino:

@@ -99,7 +99,9 @@ def _to_table(
         "full_vectors": "no" if records.vectors is None else "yes",
     }
     probabilities = _normalised(vectors[sound], kind)
-    return detections_table(ids[rows][sound], inside[sound], probabilities, classes, meta, ids)
+    return detections_table(
+        ids[rows][sound], inside[sound], probabilities, classes, meta, list(ids)
+    )
 
 
 def _from_coco(path: Path, classes: Sequence[str], annotations: str | None) -> Records:
@@ -137,7 +139,7 @@ def _from_coco(path: Path, classes: Sequence[str], annotations: str | None) -> R
 def _coco_vectors(
     raw: list[dict[str, Any]], n_classes: int, places: list[str]
 ) -> np.ndarray | None:
-    vectors = [r.get("probabilities", r.get("probs")) for r in raw]
+    vectors: list[Any] = [r.get("probabilities", r.get("probs")) for r in raw]
     given = [i for i, v in enumerate(vectors) if v is not None]
     if not given:
         return None
@@ -247,20 +249,17 @@ def _as_number(file_name: str) -> str:
 
 def _matrix(rows: Sequence[Any], width: int, places: Sequence[str], field: str) -> np.ndarray:
     """Return (n, width) float64; a row of another length or with a non-number is an error."""
+    if _are_numbers(rows, (len(rows), width)) or not rows:
+        return np.array(rows, dtype=np.float64).reshape(-1, width)
+    bad = next(i for i, row in enumerate(rows) if not _are_numbers(row, (width,)))
+    raise DataError(f"{places[bad]}: {field} should be {width} numbers, is {rows[bad]}")
+
+
+def _are_numbers(values: Any, shape: tuple[int, ...]) -> bool:
     try:
-        matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-        if matrix.shape[1] == width or not len(rows):
-            return matrix.reshape(-1, width)
+        return np.array(values, dtype=np.float64).shape == shape
     except (ValueError, TypeError):
-        pass
-    for place, row in zip(places, rows, strict=True):
-        try:
-            good = np.shape(np.array(row, dtype=np.float64)) == (width,)
-        except (ValueError, TypeError):
-            good = False
-        if not good:
-            raise DataError(f"{place}: {field} should be {width} numbers, is {row}")
-    raise DataError(f"{places[0]}: {field} cannot be read")
+        return False
 
 
 def _check_numbers(records: Records) -> None:
@@ -283,7 +282,7 @@ def _check_vectors(
             f"classes has {width}; correct probability_kind"
         )
     with np.errstate(invalid="ignore"):
-        good = ((vectors >= 0) & (vectors <= 1)).all(axis=1)
+        good = np.all((vectors >= 0) & (vectors <= 1), axis=1)
     _raise_first(~good, records, "a probability is outside [0, 1]")
     if kind != "sigmoid":
         off = np.abs(vectors.sum(axis=1) - 1) > SCORE_TOLERANCE

@@ -1,4 +1,4 @@
-"""What the two open-vocabulary families share around their forward pass.
+"""What the adapters of transformers' models share around their forward pass.
 
 The model is called directly and its raw outputs are read: the libraries' own post-processing
 differs between releases, hides low scores and keeps one label a box.
@@ -91,10 +91,13 @@ def from_pretrained(cls: type, weights: str | Path, model: str, **options: Any) 
     ------
     DataError : nothing there, digests that differ, or weights that lack tensors.
     """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     if Path(weights).is_dir():
         verify_digests(weights)
     try:
-        loaded = cls.from_pretrained(weights, **options)  # type: ignore[attr-defined]
+        loaded = cls.from_pretrained(weights, local_files_only=True, **options)  # type: ignore[attr-defined]
     except (OSError, ValueError) as error:
         raise DataError(
             f"detector {model}: {weights} is neither a folder with its files nor in the local "

@@ -83,15 +83,17 @@ class OwlViT:
         import torch
 
         results: dict[int, ImageDetections] = {}
+        device = self.model.device
         for rows in equal_shapes(images):
             height, width = images[rows[0]].shape[:2]
             pixels = pixel_values(self.processor, [images[i] for i in rows])
             with torch.inference_mode():
-                logits, boxes = forward(self.model, pixels, self.embeddings)
+                logits, boxes = forward(self.model, pixels.to(device), self.embeddings.to(device))
+            probabilities, centres = logits.sigmoid().cpu().numpy(), boxes.cpu().numpy()
             for k, i in enumerate(rows):
                 results[i] = detections(
-                    corners(boxes[k].numpy(), width, height),
-                    logits[k].sigmoid().numpy(),
+                    corners(centres[k], width, height),
+                    probabilities[k],
                     self.spec,
                     width,
                     height,

@@ -16,7 +16,7 @@ import numpy as np
 
 from labelquality.detectors.base import ImageDetections, ProbabilityKind, match_classes
 from labelquality.detectors.rtdetr import query_detections
-from labelquality.detectors.yolov8 import load_network, run_network
+from labelquality.detectors.yolov8 import load_network, own_size, run_network
 
 
 @dataclass
@@ -53,4 +53,5 @@ def load(spec: Mapping[str, Any], classes: Sequence[str]) -> RtDetrUltralytics:
     DataError : weights missing, classes unknown to them.
     """
     network, names = load_network(spec["weights"], spec["name"])
-    return RtDetrUltralytics(network, match_classes(names, classes, spec["name"]), spec)
+    columns = match_classes(names, classes, spec["name"])
+    return RtDetrUltralytics(network, columns, {**spec, "input_size": own_size(network, spec)})

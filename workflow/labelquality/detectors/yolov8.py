@@ -42,14 +42,20 @@ class YoloV8:
     def detect(self, images: Sequence[np.ndarray]) -> list[ImageDetections]:
         """See `labelquality.detectors.base.Detector`; one row per kept anchor point."""
         boxed = [letterbox(image, self.spec["input_size"]) for image in images]
-        raw = run_network(self.model, [square for square, _, _ in boxed])[0]
-        results = []
-        for output, (_, scale, offset), image in zip(raw.cpu().numpy(), boxed, images, strict=True):
-            boxes = (corners(output[:4].T, 1, 1) - np.tile(offset, 2)) / np.tile(scale, 2)
-            height, width = image.shape[:2]
-            probabilities = output[4:].T[:, self.columns]
-            results.append(detections(boxes, probabilities, self.spec, width, height))
-        return results
+        raw = run_network(self.model, [square for square, _, _ in boxed])[0].cpu().numpy()
+        return [
+            self._of_image(raw[i], scale, offset, images[i].shape)
+            for i, (_, scale, offset) in enumerate(boxed)
+        ]
+
+    def _of_image(
+        self, raw: np.ndarray, scale: np.ndarray, offset: np.ndarray, shape: tuple[int, ...]
+    ) -> ImageDetections:
+        """Detections from one image's raw output (4 + classes, anchor points)."""
+        # Most points see nothing, many of them in the padding: not boxes that could be lost.
+        rows = raw.T[raw[4:].max(axis=0) > self.spec["score_threshold"]]
+        boxes = (corners(rows[:, :4], 1, 1) - np.tile(offset, 2)) / np.tile(scale, 2)
+        return detections(boxes, rows[:, 4:][:, self.columns], self.spec, shape[1], shape[0])
 
 
 def run_network(network: Any, squares: Sequence[np.ndarray]) -> Any:
@@ -103,11 +109,18 @@ def load(spec: Mapping[str, Any], classes: Sequence[str]) -> YoloV8:
     DataError : weights missing or damaged, classes unknown to them, an input_size that is no
         multiple of 32.
     """
-    name, size = spec["name"], spec["input_size"]
+    name = spec["name"]
+    network, names = load_network(spec["weights"], name)
+    size = own_size(network, spec)
     if size % STRIDE:
         raise DataError(f"detector {name}: input_size {size} is not a multiple of {STRIDE}")
-    network, names = load_network(spec["weights"], name)
-    return YoloV8(network, match_classes(names, classes, name), spec)
+    columns = match_classes(names, classes, name)
+    return YoloV8(network, columns, {**spec, "input_size": size})
+
+
+def own_size(network: Any, spec: Mapping[str, Any]) -> int:
+    """Side of the input square: the spec's, or where it has none the one trained at."""
+    return spec["input_size"] or network.args["imgsz"]
 
 
 def load_network(weights: str | Path, model: str) -> tuple[Any, list[str]]:
@@ -134,4 +147,5 @@ def _from_folder(folder: Path) -> tuple[Any, list[str]]:
     architecture = yaml.safe_load((folder / "model.yaml").read_text())
     network = build(architecture)
     network.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+    network.args = {"imgsz": architecture["input_size"]}
     return network.eval(), architecture["names"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -26,15 +27,15 @@ def score_methods(
     proposals: Sequence[Table],
     methods: Sequence[str],
     legt: Table,
-    variants: Mapping[str, Mapping[str, float]],
+    variants: Mapping[str, Mapping[str, Any]],
     *,
     iou_threshold: float,
     injected: Table | None = None,
 ) -> Benchmark:
     """Score the `proposals` of `methods`, in that order, on the label errors `legt`.
 
-    `variants` maps names to the limits of `label_errors.variant`. `injected` are the errors known to
-    be in the data, each to be found at `iou_threshold` by any proposal.
+    `variants` maps names to the limits of `label_errors.variant`. `injected` are the errors known
+    to be in the data, each to be found at `iou_threshold` by any proposal.
     """
     scores, curves, known = [], [], []
     for method, table in zip(methods, proposals, strict=True):

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelquality.errors import DataError
 from labelquality.geometry import iou
+from labelquality.label_errors import is_region
 from labelquality.matching import same_image_pairs
 from labelquality.tables import Table, image_codes, make_table
 
@@ -26,9 +27,8 @@ def false_positives(
             f"label-error proposals: the detector's classes {detections.classes} are not those of"
             f" the annotations {annotations.classes}; map them to the data set's"
         )
-    frame = annotations.frame
-    regions = frame["crowd"].to_numpy(dtype=bool) | (frame["region"].to_numpy() != "")
-    objects = annotations.take(~regions)
+    known = annotations.frame["category"].to_numpy() >= 0
+    objects = annotations.take(known & ~is_region(annotations))
     ia, ib = same_image_pairs(*_codes_by_image_and_class(detections, objects))
     explained = iou(detections.boxes[ia], objects.boxes[ib]) >= iou_threshold
     unexplained = np.ones(len(detections), dtype=bool)

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from labelquality.errors import DataError
 from labelquality.evaluation.selection import rows_of_images
 from labelquality.geometry import areas, xyxy_to_xywh
-from labelquality.tables import BOX, Table
+from labelquality.ordering import descending
+from labelquality.tables import Table
 
+Bools = NDArray[np.bool_]
 Backend = Literal["hotcoco", "pycocotools"]
 BACKENDS: tuple[Backend, ...] = ("hotcoco", "pycocotools")
 SIZE_LIMITS = (32.0**2, 96.0**2)
@@ -146,8 +148,10 @@ def _ground_truth_columns(table: Table, image_ids: Sequence[str]) -> dict[str, N
     region = (frame["region"] != "").to_numpy(dtype=bool)
     crowd = frame["crowd"].to_numpy(dtype=bool) | region
     difficult = frame["difficult"].to_numpy(dtype=bool)
-    _require(frame, np.isfinite(boxes).all(axis=1), "annotations", "box is not finite")
-    _require(frame, (category >= 0) | region, "annotations", "object has no class")
+    finite = np.asarray(np.isfinite(boxes).all(axis=1))
+    has_class = (category >= 0) | region
+    _require(frame, finite, "annotations", "box is not finite")
+    _require(frame, has_class, "annotations", "object has no class")
 
     # A region without a class speaks for every class, and the evaluators know one class a row.
     n_classes = len(table.classes)
@@ -177,12 +181,12 @@ def _detection_rows(table: Table, image_ids: Sequence[str]) -> NDArray[np.float6
     finite = np.isfinite(boxes).all(axis=1) & np.isfinite(score)
     _require(frame, finite, "detections", "box or score is not finite")
     _require(frame, known, "detections", "category is no class")
-    order = np.lexsort([category, *(frame[c] for c in reversed(BOX)), -score, image])
+    order = descending(score, [image, *boxes.T, category])
     columns = [image[order] + 1, xyxy_to_xywh(boxes[order]), score[order], category[order] + 1]
     return np.column_stack(columns).astype(np.float64)
 
 
-def _require(frame: pd.DataFrame, good: NDArray[np.bool_], name: str, rule: str) -> None:
+def _require(frame: pd.DataFrame, good: Bools, name: str, rule: str) -> None:
     if not good.all():
         row = int(np.argmin(good))
         image = frame["image_id"].iloc[row]
@@ -197,7 +201,7 @@ def _area_ranges(size_limits: tuple[float, float]) -> list[list[float]]:
 
 
 def _hotcoco(
-    columns: dict[str, NDArray],
+    columns: dict[str, Any],
     results: NDArray[np.float64],
     n_images: int,
     n_classes: int,

@@ -25,7 +25,8 @@ from labelquality.evaluation.soft_evaluation import (
     Rows,
     evaluate_arrays,
 )
-from labelquality.tables import BOX, PROBABILITY_KINDS, Table
+from labelquality.ordering import descending
+from labelquality.tables import PROBABILITY_KINDS, Table
 
 Floats = NDArray[np.float64]
 Summary = dict[str, float | None]
@@ -64,10 +65,9 @@ def evaluate(
             f"calibrated: classes {list(calibrated.classes)} differ from those of the soft labels"
             f" {list(soft_labels.classes)}; use detections made for this data set"
         )
-    objects, object_image = rows_of_images(soft_labels, image_ids)
     return evaluate_arrays(
         _predictions(calibrated, image_ids, protocol),
-        Objects(object_image, objects.boxes, np.asarray(objects.vectors[column], np.float64)),
+        _objects(soft_labels, image_ids, column),
         len(image_ids),
         protocol,
         ious=ious,
@@ -87,15 +87,23 @@ def _predictions(calibrated: Table, image_ids: Sequence[str], protocol: Protocol
     frame, boxes = table.frame, table.boxes
     score = frame["score"].to_numpy(dtype=np.float64)
     rank_of_image = np.argsort(np.argsort(np.asarray(image_ids, dtype=object)))
-    order = np.lexsort(
-        [frame["category"], *(frame[c] for c in reversed(BOX)), rank_of_image[image], -score]
-    )
+    category = frame["category"].to_numpy()
+    order = descending(score, [rank_of_image[image], *boxes.T, category])
     probabilities = table.vectors["probabilities"]
 
     def distribution(rows: Rows) -> Floats:
         return as_distributions(probabilities[order[rows]], kind, protocol)
 
     return Predictions(image[order], boxes[order], score[order], distribution)
+
+
+def _objects(soft_labels: Table, image_ids: Sequence[str], column: str) -> Objects:
+    """Objects of the listed images, by box, so that equal overlaps do not go by row."""
+    table, image = rows_of_images(soft_labels, image_ids)
+    box_id = np.unique(table.frame["box_id"].to_numpy(), return_inverse=True)[1]
+    order = np.lexsort([box_id, *table.boxes.T[::-1], image])
+    labels = np.asarray(table.vectors[column], dtype=np.float64)
+    return Objects(image[order], table.boxes[order], labels[order])
 
 
 def as_distributions(probabilities: NDArray, kind: str, protocol: Protocol) -> Floats:

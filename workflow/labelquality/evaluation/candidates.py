@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ _BLOCK = 1_000_000
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (m,) of a prediction and an object with their IoU, ordered by prediction, then object."""
+    """Pairs (m,) of a prediction and an object with their IoU, by prediction, then object."""
 
     prediction: Ints
     object: Ints
@@ -72,9 +73,9 @@ def _blocks(prediction_group: Ints, object_group: Ints) -> Iterator[slice]:
     counts = np.searchsorted(ordered, prediction_group, side="right")
     counts -= np.searchsorted(ordered, prediction_group, side="left")
     block = np.cumsum(counts) // _BLOCK
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
-        yield slice(int(start), int(stop))
+    bounds = np.append(np.flatnonzero(np.diff(block, prepend=-1)), len(block))
+    for start, stop in pairwise(bounds.tolist()):
+        yield slice(start, stop)
 
 
 def by_preference(pairs: Pairs, turn: Ints, ignored: Bools | None = None) -> Ints:
@@ -94,8 +95,9 @@ def assign(
 ) -> Ints:
     """Indices of the pairs that are matched, one to one, ascending.
 
-    `pairs` stand in the order of `by_preference`. Each prediction in turn takes the best object that
-    is still free (`greedy`), or its best object or nothing (`single_candidate`).
+    `pairs` stand in the order of `by_preference`. Each prediction in turn takes the best object
+    that is still free (`greedy`), or its best object or nothing (`single_candidate`): the rules of
+    `matching.by_score` and `matching.single_candidate`.
 
     Every prediction proposes, an object keeps the earliest proposer, and the others propose to
     their next choice until nobody is turned away. As all objects prefer the earlier turn, the

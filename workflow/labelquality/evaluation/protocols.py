@@ -1,4 +1,4 @@
-"""What the soft evaluation leaves open, as named bundles of parameters (paper 1, sections V, C.1, C.4).
+"""What the soft evaluation leaves open, as named bundles of parameters (paper 1, V, C.1, C.4).
 
 `defined` follows the paper's text, `released` the published evaluator; where the text is silent,
 `defined` takes the published choice. The functions that read a protocol are the same for both.

@@ -1,7 +1,7 @@
 """The soft evaluation on arrays; `average_similarity` is its face for tables.
 
-Every similarity is computed once: of each prediction to background and of each candidate pair to its
-object. IoU thresholds, size ranges and orderings only select among these numbers.
+Every similarity is computed once: of each prediction to background, and of each candidate pair.
+IoU thresholds, size ranges and orderings only select among these numbers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from labelquality.evaluation.similarity import (
     similarities,
     similarities_to_background,
 )
+from labelquality.ordering import descending
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -40,6 +41,16 @@ SIZES: dict[str, tuple[float, float]] = {
 }
 # Rows whose distributions exist at one time: small enough for the processor's cache.
 _BLOCK = 4096
+
+
+def size_ranges(small: float, medium: float) -> dict[str, tuple[float, float]]:
+    """COCO's size ranges with other limits: the largest area of a small and of a medium object."""
+    return {
+        "all": SIZES["all"],
+        "small": (0.0, small),
+        "medium": (small, medium),
+        "large": (medium, SIZES["large"][1]),
+    }
 
 
 @dataclass(frozen=True)
@@ -73,16 +84,53 @@ class Objects:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What matching at one IoU threshold and size range leaves of the predictions (n,).
+    """What matching at one IoU threshold and size range gives.
 
-    valid: predictions that count. matched: those with an object that counts. similarity (3, n): to
-    that object or to background, rows as SIMILARITIES. n_objects: objects that count.
+    inside (n,): predictions whose own area is in the range. prediction, counted, similarity (m,),
+    (m,), (3, m): the matched predictions, whether their object counts (is in the range), and how
+    similar they are to it, rows as SIMILARITIES. n_objects: the objects that count.
     """
 
-    valid: Bools
-    matched: Bools
+    inside: Bools
+    prediction: Ints
+    counted: Bools
     similarity: Floats
     n_objects: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Predictions (n,) in the order in which a similarity-recall curve is walked.
+
+    rows: the predictions in this order. position: its inverse. to_background (3, n): similarities
+    of unmatched predictions, in this order; sampled (n,): those that enter the mean distances.
+    """
+
+    rows: Ints
+    position: Ints
+    to_background: Floats
+    sampled: Bools
+
+    @staticmethod
+    def along(rows: Ints, to_background: Floats, sampled: Bools) -> Walk:
+        """Put similarities and flags of predictions in the order `rows`."""
+        position = np.empty_like(rows)
+        position[rows] = np.arange(len(rows))
+        return Walk(rows, position, to_background[:, rows], sampled[rows])
+
+    def apply(self, outcome: Outcome) -> tuple[Floats, Bools, Bools]:
+        """Similarities (3, v), matched and sampled (v,) of the predictions that count, in order.
+
+        These are the predictions with an object that counts, and the unmatched ones inside.
+        """
+        at = self.position[outcome.prediction]
+        valid, matched = outcome.inside[self.rows], np.zeros(len(self.rows), dtype=bool)
+        valid[at] = matched[at] = outcome.counted
+        similarity = self.to_background.copy()
+        similarity[:, at] = outcome.similarity
+        if valid.all():
+            return similarity, matched, self.sampled
+        return similarity[:, valid], matched[valid], self.sampled[valid]
 
 
 def evaluate_arrays(
@@ -103,23 +151,28 @@ def evaluate_arrays(
         evaluated = np.bincount(predictions.image, minlength=n_images) > 0
     objects = objects.take(evaluated[objects.image] & _solvable(objects.labels, protocol))
     sampled = _sampled(predictions.image, evaluated, protocol)
-    walks = _walks(predictions, orderings, protocol)
+    to_background, keys = _describe(predictions, orderings, protocol)
+    walks = [Walk.along(descending(key), to_background, sampled) for key in keys]
 
     records: list[dict[str, object]] = []
     for size, iou, outcome in outcomes(predictions, objects, protocol, ious, sizes):
-        common = {"protocol": protocol.name, "size": size, "iou": iou}
-        facts = _facts(outcome, sampled)
         for ordering, walk in zip(orderings, walks, strict=True):
-            rows = walk[outcome.valid[walk]]
-            for name, similarity in zip(SIMILARITIES, outcome.similarity, strict=True):
-                area = area_under_curve(
-                    similarity[rows], outcome.matched[rows], outcome.n_objects, levels
+            similarity, matched, in_sample = walk.apply(outcome)
+            facts = _facts(similarity, matched, in_sample, outcome.n_objects)
+            for name, values in zip(SIMILARITIES, similarity, strict=True):
+                area = area_under_curve(values, matched, outcome.n_objects, levels)
+                records.append(
+                    {
+                        "protocol": protocol.name,
+                        "size": size,
+                        "iou": iou,
+                        "ordering": ordering,
+                        "similarity": name,
+                        "AS": area if outcome.n_objects else protocol.without_objects,
+                        "mean_similarity": _mean(values),
+                    }
+                    | facts
                 )
-                if outcome.n_objects == 0:
-                    area = protocol.without_objects
-                which = {"similarity": name, "ordering": ordering, "AS": area}
-                mean = _mean(similarity[rows])
-                records.append({**common, **which, "mean_similarity": mean, **facts})
     return pd.DataFrame.from_records(records)
 
 
@@ -133,7 +186,7 @@ def outcomes(
     """Match at every size range and IoU threshold, in this order.
 
     Predictions go by descending raw score. A prediction that finds no object within the size range
-    may take one outside, and is then left out, as are unmatched predictions of other sizes.
+    may take one outside, and then does not count.
     """
     ious = sorted(ious)
     pairs = candidate_pairs(
@@ -144,18 +197,11 @@ def outcomes(
         min(ious),
         union_epsilon=protocol.union_epsilon,
     )
-    to_background = _by_block(
-        predictions,
-        lambda p: similarities_to_background(p, log_epsilon=protocol.log_epsilon),
-        np.empty((len(predictions), len(SIMILARITIES))),
-    )
-    to_object = _pair_similarities(pairs, predictions, objects, protocol.log_epsilon)
+    similarity = _pair_similarities(pairs, predictions, objects, protocol.log_epsilon)
     turn = np.empty(len(predictions), dtype=np.intp)
-    turn[np.argsort(-predictions.score, kind="stable")] = np.arange(len(predictions))
-    prediction_areas, object_areas = (
-        geometry.areas(predictions.boxes),
-        geometry.areas(objects.boxes),
-    )
+    turn[descending(predictions.score)] = np.arange(len(predictions))
+    prediction_areas = geometry.areas(predictions.boxes)
+    object_areas = geometry.areas(objects.boxes)
     for size, (low, high) in sizes.items():
         inside = (prediction_areas >= low) & (prediction_areas <= high)
         counts = (object_areas >= low) & (object_areas <= high)
@@ -163,39 +209,32 @@ def outcomes(
         for iou in ious:
             choices = choices[pairs.iou[choices] >= iou]
             taken = choices[assign(pairs.take(choices), len(counts), protocol.matching)]
+            counted = counts[pairs.object[taken]]
             yield (
                 size,
                 iou,
-                _outcome(pairs.take(taken), to_object[:, taken], to_background, inside, counts),
+                Outcome(
+                    inside,
+                    pairs.prediction[taken],
+                    counted,
+                    similarity[:, taken],
+                    int(counts.sum()),
+                ),
             )
 
 
-def _outcome(
-    taken: Pairs, to_object: Floats, to_background: Floats, inside: Bools, counts: Bools
-) -> Outcome:
-    counted = counts[taken.object]
-    valid, matched, similarity = inside.copy(), np.zeros_like(inside), to_background.copy()
-    valid[taken.prediction] = counted
-    matched[taken.prediction] = counted
-    similarity[:, taken.prediction] = to_object
-    return Outcome(valid, matched, similarity, int(counts.sum()))
-
-
-def _facts(outcome: Outcome, sampled: Bools) -> dict[str, object]:
+def _facts(
+    similarity: Floats, matched: Bools, sampled: Bools, n_objects: int
+) -> dict[str, float | int]:
     """Recall, mean distances and numbers of one outcome."""
-    n_matched = int(outcome.matched.sum())
-    facts: dict[str, object] = {
-        "recall": n_matched / outcome.n_objects if outcome.n_objects else float("nan")
-    }
+    n_matched = int(matched.sum())
+    facts: dict[str, float | int] = {"recall": n_matched / n_objects if n_objects else np.nan}
     for name, measure in (("TVD", "tv"), ("root_JSD", "js")):
-        distance = 1.0 - outcome.similarity[SIMILARITIES.index(measure)]
-        facts[name] = _mean(distance[outcome.valid & sampled])
-        facts[f"{name}_matched"] = _mean(distance[outcome.matched & sampled])
-    return facts | {
-        "n_objects": outcome.n_objects,
-        "n_predictions": int(outcome.valid.sum()),
-        "n_matched": n_matched,
-    }
+        values = similarity[SIMILARITIES.index(measure)]
+        facts[name] = 1.0 - _mean(values if sampled.all() else values[sampled])
+        facts[f"{name}_matched"] = 1.0 - _mean(values[matched & sampled])
+    numbers = {"n_objects": n_objects, "n_predictions": len(matched), "n_matched": n_matched}
+    return facts | numbers
 
 
 def _mean(values: Floats) -> float:
@@ -218,17 +257,23 @@ def _sampled(image: Ints, evaluated: Bools, protocol: Protocol) -> Bools:
     return np.isin(image, last)
 
 
-def _walks(
+def _describe(
     predictions: Predictions, orderings: Sequence[Ordering], protocol: Protocol
-) -> list[Ints]:
-    """For each ordering, the rows in the order in which the curve is walked."""
-    keys = _by_block(
-        predictions,
-        lambda p: np.stack([_key(p, o, protocol.log_epsilon) for o in orderings]),
-        np.empty((len(predictions), len(orderings))),
-    )
-    # Keys that are equal in exact arithmetic must stay tied whatever the order of the classes.
-    return [np.argsort(-np.round(key, 12), kind="stable") for key in keys]
+) -> tuple[Floats, Floats]:
+    """Similarities to background (3, n) and keys of the orderings (orderings, n), block by block.
+
+    Keys are rounded, so that what is equal in exact arithmetic stays tied whatever the order of the
+    classes.
+    """
+    to_background = np.empty((len(SIMILARITIES), len(predictions)))
+    keys = np.empty((len(orderings), len(predictions)))
+    epsilon = protocol.log_epsilon
+    for start in range(0, len(predictions), _BLOCK):
+        rows = slice(start, min(start + _BLOCK, len(predictions)))
+        p = predictions.distribution(rows)
+        to_background[:, rows] = similarities_to_background(p, log_epsilon=epsilon)
+        keys[:, rows] = [_key(p, ordering, epsilon) for ordering in orderings]
+    return to_background, np.round(keys, 12)
 
 
 def _key(p: Floats, ordering: Ordering, log_epsilon: float) -> Floats:
@@ -238,16 +283,6 @@ def _key(p: Floats, ordering: Ordering, log_epsilon: float) -> Floats:
         return p[:, :-1].max(axis=1)
     value = -(p * np.log(p + log_epsilon)).sum(axis=1) if log_epsilon else entropy(p)
     return value if ordering == "entropy_descending" else -value
-
-
-def _by_block(
-    predictions: Predictions, measure: Callable[[Floats], Floats], out: Floats
-) -> Floats:
-    """`measure` of all distributions, of shape (columns of `out`, n), a block at a time."""
-    for start in range(0, len(predictions), _BLOCK):
-        rows = slice(start, min(start + _BLOCK, len(predictions)))
-        out[rows] = measure(predictions.distribution(rows)).T
-    return np.ascontiguousarray(out.T)
 
 
 def _pair_similarities(

@@ -11,7 +11,7 @@ PIXELS = "px"
 
 @dataclass(frozen=True)
 class Column:
-    """Header, unit (`integer`, `0 to 1` or what it is) and one sentence on what the column holds."""
+    """Header, what the column holds, and its unit: `integer`, a range, or none for text."""
 
     label: str
     explanation: str
@@ -77,12 +77,17 @@ COLUMNS: dict[str, Column] = {
     "protocol": Column(
         "protocol", "defined: as the paper's text says; released: as the authors' code does"
     ),
-    "AS": Column("AS", f"{_AS}, mean {_RANGE}", SHARE),
+    "AS": Column(
+        "AS",
+        f"{_AS}, mean {_RANGE}; in the defined protocol over small, medium and large objects too",
+        SHARE,
+    ),
     "AS_50": Column("AS 50", f"{_AS} at IoU 0.50", SHARE),
     "AS_75": Column("AS 75", f"{_AS} at IoU 0.75", SHARE),
     "AS_small": Column("AS small", "AS of small objects", SHARE),
     "AS_medium": Column("AS medium", "AS of medium objects", SHARE),
     "AS_large": Column("AS large", "AS of large objects", SHARE),
+    "AS_all": Column("AS all sizes", f"{_AS} with all sizes together, mean {_RANGE}", SHARE),
     "TVD": Column(
         "TVD",
         "Mean total variation distance between predicted distribution and soft label (background"
@@ -98,7 +103,7 @@ COLUMNS: dict[str, Column] = {
     "root_JSD_matched": Column(
         "√JSD matched", "√JSD of predictions matched to an object", "0 to 0.833"
     ),
-    "recall": Column("recall", "Share of the objects that were found", SHARE),
+    "recall": Column("recall", "Share of the objects or errors that were found", SHARE),
     "mean_similarity": Column(
         "mean similarity", "Mean similarity (1 - TVD) over all predictions", SHARE
     ),

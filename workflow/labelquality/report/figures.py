@@ -16,8 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from labelquality.calibration import expected_calibration_error
 from labelquality.report import style
 from labelquality.report.placing import place_labels
+from labelquality.report.tables import grouped
 
 PANELS_ACROSS = 4
 _BEST_F1: dict[str, Any] = {
@@ -34,8 +36,8 @@ CROWDED = 10
 
 def _groups(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
     """The rows of each panel with its title: the values of those `keys` that vary."""
-    varying = [k for k in keys if frame[k].nunique() > 1] or list(keys[-1:])
-    for values, rows in frame.groupby(list(keys), sort=False):
+    varying = [k for k in keys if len(frame[k].unique()) > 1] or list(keys[-1:])
+    for values, rows in grouped(frame, keys).groupby(list(keys), sort=False):
         named = dict(zip(keys, values, strict=True))
         yield "\n".join(style.display(named[k]) for k in varying), rows
 
@@ -48,22 +50,17 @@ def _grid(n_panels: int, panel_height: float) -> tuple[Figure, int, int]:
     return Figure(figsize=(width, panel_height * down + 0.25)), down, across
 
 
-def _expected_calibration_error(bins: pd.DataFrame) -> float:
-    filled = bins[bins["n"] > 0]
-    gaps = (filled["mean_score"] - filled["precision"]).abs()
-    return float((gaps * filled["n"]).sum() / filled["n"].sum())
-
-
 @style.styled
-def reliability(bins: pd.DataFrame) -> Figure:
+def reliability(bins: pd.DataFrame, *, stages: Sequence[str] = ("raw", "isotonic")) -> Figure:
     """Precision against score before and after calibration, counts per bin below (Fig. 27).
 
     `bins` has dataset, detector, stage (raw, isotonic, platt), bin, low, high, n, mean_score and
-    precision; one panel per data set and detector. Bins without detections are left out; the ECE
-    written in each panel is that of its own bins.
+    precision; one panel per data set and detector, in it the given stages. Bins without detections
+    are left out; the ECE written in each panel is that of its own bins.
     """
     if bins.empty or not bins["n"].sum():
         return style.says("No detections to calibrate.")
+    bins = bins[bins["stage"].isin(stages)]
     panels = list(_groups(bins, ("dataset", "detector")))
     figure, down, across = _grid(len(panels), 2.75)
     cells = figure.add_gridspec(2 * down, across, height_ratios=[3, 1] * down)
@@ -97,7 +94,7 @@ def _reliability_curves(axes: Axes, rows: pd.DataFrame) -> None:
             markerfacecolor=face, markeredgewidth=1.0, zorder=3,
         )  # fmt: skip
         axes.annotate(
-            f"{stage}  ECE {_expected_calibration_error(part):.3f}", (0, 1), (0, 14 - 10 * line),
+            f"{stage}  ECE {expected_calibration_error(part):.3f}", (0, 1), (0, 14 - 10 * line),
             xycoords="axes fraction", textcoords="offset points", color=color, fontsize=7,
         )  # fmt: skip
     style.unit_square(axes)
@@ -121,19 +118,21 @@ def _score_counts(axes: Axes, rows: pd.DataFrame) -> None:
 
 @style.styled
 def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Precision against recall of label-error detection, naive baseline as a point (Fig. 5).
+    """Precision against recall of label-error detection, naive baseline as a point (Fig. 31).
 
-    `summary` is the table of label-error detection; `curves` has its keys (dataset, detector,
-    variant, method) and precision, recall in the order of the ranking. One panel per data set,
-    variant and detector. A method without AP is one operating point; on the others the best F1 is
-    marked.
+    `summary` is the table of label-error detection; `curves` has its keys (protocol, dataset,
+    detector, variant, method) and precision, recall in the order of the ranking. One panel per
+    protocol, data set, variant and detector that has a curve. A method without AP is one operating
+    point; on the others the best F1 is marked.
     """
-    keys = ("dataset", "variant", "detector")
-    found = summary[summary["best_recall"].notna()] if len(summary) else summary
-    if found.empty:
+    keys = ("protocol", "dataset", "variant", "detector")
+    found = summary
+    if len(summary) and len(curves):
+        found = summary[summary["best_recall"].notna()].merge(curves[list(keys)].drop_duplicates())
+    if found.empty or curves.empty:
         return style.says("No label errors, or no proposals: there is no precision and recall.")
     panels = list(_groups(found, keys))
-    colors = dict(zip(dict.fromkeys(summary["method"]), _cycle(style.PALETTE), strict=False))
+    colors = dict(zip(dict.fromkeys(found["method"]), _cycle(style.PALETTE), strict=False))
     figure, down, across = _grid(len(panels), 2.05)
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
@@ -280,7 +279,7 @@ def _scatter(
 def soft_label_error(distances: pd.DataFrame) -> Figure:
     """Share of objects by distance between soft label and known probabilities.
 
-    `distances` is what `truth.soft_label_distances` returns, with dataset. Cumulative curves for
+    `distances` is what `soft_label_distances` returns, with dataset. Cumulative curves for
     raw and corrected labels, one panel per data set and subset (clear, ambiguous); the median is
     marked.
     """
@@ -321,5 +320,3 @@ def _cumulative(axes: Axes, rows: pd.DataFrame) -> None:
     end = min(1.0, float(rows["tvd"].quantile(0.995)) * 1.15 + 0.02)
     axes.set(xlim=(0, end), ylim=(0, 1.02))
     axes.grid(True)
-
-

@@ -20,12 +20,11 @@ from labelquality.images import load_rgb
 from labelquality.report import style
 from labelquality.tables import BOX, LABEL_ERROR_KINDS, Table
 
-PIXELS = 320
+PIXELS = 240
 """Sides of a crop in the figure, about: smaller ones are enlarged, larger ones reduced."""
 
 LEAST_SIDE = 40.0
 CONTEXT = 2.4
-NEIGHBOUR_ALPHA = 0.75
 
 
 def choose_examples(errors: Table, per_kind: int) -> dict[str, NDArray[np.intp]]:
@@ -88,7 +87,7 @@ def label_error_gallery(
     chosen = choose_examples(errors, per_kind)
     if not chosen:
         return style.says("No label errors were found.")
-    figure = Figure(figsize=(style.PAGE, 0.45 + 2.02 * len(chosen) * 4 / per_kind))
+    figure = Figure(figsize=(style.PAGE, 0.2 + 1.98 * len(chosen) * 4 / per_kind))
     grid = figure.add_gridspec(len(chosen), per_kind)
     for row, (kind, examples) in enumerate(chosen.items()):
         for column, index in enumerate(examples):
@@ -130,26 +129,35 @@ def _draw(
     axes.imshow(resize(image[y1:y2, x1:x2]), extent=(x1, x2, y2, y1), interpolation="none")
     for box in original.boxes[(original.frame["image_id"] == image_id).to_numpy()]:
         if before is None or (box != before[list(BOX)].to_numpy(float)).any():
-            _rectangle(axes, box, **_ORIGINAL, linewidth=0.9, alpha=NEIGHBOUR_ALPHA)
+            _rectangle(axes, box, **_NEIGHBOUR)
     if after is not None:
-        _rectangle(axes, after[list(BOX)].to_numpy(float), **_VALIDATED, linewidth=1.7)
+        _rectangle(axes, after[list(BOX)].to_numpy(float), **_VALIDATED)
     if before is not None:
-        _rectangle(axes, before[list(BOX)].to_numpy(float), **_ORIGINAL, linewidth=1.7)
+        _rectangle(axes, before[list(BOX)].to_numpy(float), **_ORIGINAL)
     side = max(x2 - x1, y2 - y1)
     axes.set(xlim=(x1, x1 + side), ylim=(y1 + side, y1), xticks=[], yticks=[], facecolor="#f2f2f2")
     axes.spines[:].set_visible(False)
     axes.set_xlabel(_caption(error, before, boxes, original.classes), fontsize=7, labelpad=3)
 
 
-_ORIGINAL: dict[str, Any] = {"edgecolor": style.ORIGINAL, "linestyle": (0, (3.2, 1.8))}
-_VALIDATED: dict[str, Any] = {"edgecolor": style.VALIDATED, "linestyle": "-"}
+_ON_ANY_GROUND = [withStroke(linewidth=2.9, foreground="#00000099")]
+_VALIDATED: dict[str, Any] = {
+    "edgecolor": style.VALIDATED,
+    "linestyle": "-",
+    "linewidth": 1.7,
+    "path_effects": _ON_ANY_GROUND,
+}
+_NEIGHBOUR: dict[str, Any] = {
+    "edgecolor": style.ORIGINAL,
+    "linestyle": (0, (3.2, 1.8)),
+    "linewidth": 0.8,
+}
+_ORIGINAL: dict[str, Any] = _NEIGHBOUR | {"linewidth": 1.7, "path_effects": _ON_ANY_GROUND}
 
 
 def _rectangle(axes: Axes, box: NDArray[np.float64], **look: Any) -> None:
-    halo = withStroke(linewidth=look["linewidth"] + 1.2, foreground="#00000099")
-    axes.add_patch(
-        Rectangle(box[:2], *(box[2:] - box[:2]), fill=False, path_effects=[halo], **look)
-    )
+    x1, y1, x2, y2 = box.tolist()
+    axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, **look))
 
 
 def _caption(
@@ -157,8 +165,10 @@ def _caption(
 ) -> str:
     name = classes[error["category"]] if error["category"] >= 0 else "no class"
     probability = f"p = {error['probability']:.2f}"
-    if error["kind"] == "original_only" or before is None:
-        return name if error["kind"] == "original_only" else f"{name}, {probability}"
+    if error["kind"] == "original_only":
+        return f"labelled {name}"
+    if before is None:
+        return f"{name}, {probability}"
     if error["kind"] == "classification":
         return f"{classes[before['category']]} → {name}, {probability}"
     overlap = float(iou(boxes[0], boxes[-1]))
@@ -166,10 +176,13 @@ def _caption(
 
 
 def _legend(figure: Figure) -> None:
+    looks = {
+        "original annotation": _ORIGINAL,
+        "validated object": _VALIDATED,
+        "other original annotations": _NEIGHBOUR,
+    }
     handles = [
-        Line2D([], [], color=look["edgecolor"], linestyle=look["linestyle"], linewidth=1.7)
-        for look in (_ORIGINAL, _VALIDATED)
+        Line2D([], [], color=v["edgecolor"], linestyle=v["linestyle"], linewidth=v["linewidth"])
+        for v in looks.values()
     ]
-    figure.legend(
-        handles, ["original annotation", "validated object"], loc="outside upper left", ncols=2
-    )
+    figure.legend(handles, list(looks), loc="outside upper left", ncols=3)

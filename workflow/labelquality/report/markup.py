@@ -7,6 +7,7 @@ from html import escape
 from itertools import pairwise
 
 import pandas as pd
+from pandas.api.types import is_bool, is_integer, is_numeric_dtype
 
 from labelquality.report.columns import INTEGER, describe
 
@@ -18,7 +19,7 @@ _TEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "√": r"$\sqrt{}$",
+    "√": r"$\surd$",
     "–": "--",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
@@ -60,9 +61,9 @@ def format_cell(value: object, digits: int) -> str:
     """
     if pd.isna(value):
         return MISSING
-    if isinstance(value, str) or pd.api.types.is_bool(value):
+    if isinstance(value, str) or is_bool(value):
         return str(value)
-    if pd.api.types.is_integer(value):
+    if is_integer(value):
         return f"{value:,}"
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
@@ -77,9 +78,10 @@ def _cells(frame: pd.DataFrame, digits: Mapping[str, int] | int) -> list[tuple[s
 
 
 def _numeric(frame: pd.DataFrame) -> list[bool]:
-    """Columns set to the right: of numbers, or described as such where no row says it."""
+    """Columns set to the right: of numbers, or with a unit where no value says it."""
     return [
-        pd.api.types.is_numeric_dtype(frame[c]) or bool(describe(c).unit) for c in frame.columns
+        bool(describe(c).unit) or (frame[c].notna().any() and is_numeric_dtype(frame[c]))
+        for c in frame.columns
     ]
 
 
@@ -147,8 +149,9 @@ def _header(name: str, number: bool) -> str:
 
 
 def _row(cells: tuple[str, ...], numeric: list[bool], gap: bool) -> str:
-    tds = (f"<td{_align(n)}>{escape(c)}</td>" for c, n in zip(cells, numeric, strict=True))
-    return f"<tr{' class="group"' if gap else ''}>{''.join(tds)}</tr>"
+    tds = [f"<td{_align(n)}>{escape(c)}</td>" for c, n in zip(cells, numeric, strict=True)]
+    start = '<tr class="group">' if gap else "<tr>"
+    return "".join([start, *tds, "</tr>"])
 
 
 def _explanations(frame: pd.DataFrame) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -86,14 +86,13 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 def save(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg and `stem`.pdf, each complete or not at all, without date or version."""
-    for suffix, metadata in _NO_DATES.items():
-        with _context():
-            write_atomically(
-                stem.with_name(f"{stem.name}.{suffix}"),
-                lambda part, suffix=suffix, metadata=metadata: figure.savefig(
-                    part, format=suffix, metadata=metadata
-                ),
-            )
+    with _context():
+        # Laid out once, so that both files place everything alike.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for suffix, metadata in _NO_DATES.items():
+            write = partial(figure.savefig, format=suffix, metadata=metadata)
+            write_atomically(stem.with_name(f"{stem.name}.{suffix}"), write)
 
 
 def display(name: str) -> str:

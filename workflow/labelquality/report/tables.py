@@ -1,15 +1,18 @@
 """The tables of the report: one function per table, and one way to write them all.
 
 Every function takes the rows of its stage, all data sets and detectors in one frame, and returns
-the tidy frame of its table; rows keep their order. A frame without rows gives a table without rows.
+the tidy frame of its table. Rows that share their first columns stand together, otherwise they keep
+their order. A frame without rows gives a table without rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from labelquality.errors import DataError
@@ -36,24 +39,32 @@ def write(
     missing. The .tex holds one booktabs tabular, the .html is a page of its own.
     """
     write_csv(frame, _beside(stem, "csv"))
-    for suffix, page in (
-        ("tex", to_tex(frame, digits=digits, title=title)),
-        ("html", to_html(frame, digits=digits, title=title)),
-    ):
-        write_atomically(
-            _beside(stem, suffix),
-            lambda part, page=page: part.write_text(page, encoding="utf-8", newline="\n"),
-        )
+    _write_text(_beside(stem, "tex"), to_tex(frame, digits=digits, title=title))
+    _write_text(_beside(stem, "html"), to_html(frame, digits=digits, title=title))
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def _beside(stem: Path, suffix: str) -> Path:
     return stem.with_name(f"{stem.name}.{suffix}")
 
 
+def grouped(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Rows that share `keys` together, each key's values in the order in which they first occur."""
+    if not keys or rows.empty:
+        return rows
+    ranks = [pd.factorize(rows[key])[0] for key in reversed(keys)]
+    return rows.iloc[np.lexsort(ranks)].reset_index(drop=True)
+
+
 def _select(
     rows: pd.DataFrame, columns: Sequence[str], *, optional: Sequence[str] = ()
 ) -> pd.DataFrame:
     """The given columns in order, counts as integers; an `optional` one may be absent (missing).
+
+    Rows are grouped by the leading columns of text, less the last; groups come as they first occur.
 
     Raises DataError naming a column that the rows lack.
     """
@@ -64,6 +75,7 @@ def _select(
             " remake the stage that writes them"
         )
     frame = rows.reindex(columns=list(columns)).reset_index(drop=True)
+    frame = grouped(frame, list(takewhile(lambda c: not describe(c).unit, columns))[:-1])
     counts = [c for c in columns if describe(c).unit == INTEGER]
     return frame.astype(dict.fromkeys(counts, "Int64"))
 
@@ -107,7 +119,7 @@ def annotation_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def label_errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 4: label errors by kind, from dataset, variant, kind, count.
+    """Table 4: label errors by kind, from protocol, dataset, variant, kind, count.
 
     Where the rows carry `n_original`, the number of original objects, the share is added.
     """
@@ -115,7 +127,7 @@ def label_errors(rows: pd.DataFrame) -> pd.DataFrame:
         rows = rows.assign(share_of_original=rows["count"] / rows["n_original"])
     return _select(
         rows,
-        ("dataset", "variant", "kind", "count", "share_of_original"),
+        ("protocol", "dataset", "variant", "kind", "count", "share_of_original"),
         optional=("share_of_original",),
     )
 
@@ -149,26 +161,25 @@ def soft_evaluation(rows: pd.DataFrame) -> pd.DataFrame:
         rows,
         (
             *("protocol", "dataset", "detector", *SIMILARITIES, *DISTANCES),
-            *("recall", "mean_similarity"),
+            *("AS_all", "recall", "mean_similarity"),
         ),
     )
 
 
 def label_error_detection(rows: pd.DataFrame) -> pd.DataFrame:
     """Table 9: label-error detection methods against the label error ground truth."""
-    keys = ("dataset", "detector", "variant", "method")
+    keys = ("protocol", "dataset", "detector", "variant", "method")
     return _select(rows, (*keys, "n_proposals", "n_errors", "AP", *BEST))
 
 
 def label_errors_against_truth(rows: pd.DataFrame) -> pd.DataFrame:
     """Label errors found in generated data against those that were put there, by kind."""
-    return _select(
-        rows, ("dataset", "kind", "injected", "found", "recall", "reported", "precision")
-    )
+    measures = ("injected", "found", "recall", "reported", "precision")
+    return _select(rows, ("protocol", "dataset", "kind", *measures))
 
 
 def soft_labels_against_truth(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean distance to the known probabilities, from `truth.soft_label_distances` with dataset.
+    """Mean distance to the known probabilities, from `soft_label_distances` with dataset.
 
     One row per dataset, label and subset of the objects: all, clear, ambiguous.
     """
@@ -196,7 +207,8 @@ def intake(rows: pd.DataFrame) -> pd.DataFrame:
 
 def injected_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the label errors put into generated data that each method proposes, by kind."""
-    return _select(rows, ("dataset", "detector", "method", "kind", "n", "found", "recall"))
+    keys = ("protocol", "dataset", "detector", "method", "kind")
+    return _select(rows, (*keys, "n", "found", "recall"))
 
 
 @dataclass(frozen=True)
@@ -219,9 +231,7 @@ LEAVES: dict[str, Leaf] = {
     "paper1/table_08_soft_evaluation": Leaf(
         soft_evaluation, "Evaluation of detectors against soft labels"
     ),
-    "paper1/table_09_label_error_detection": Leaf(
-        label_error_detection, "Label-error detection"
-    ),
+    "paper1/table_09_label_error_detection": Leaf(label_error_detection, "Label-error detection"),
     "paper1/table_42_calibration_error": Leaf(
         calibration_error,
         "Expected calibration error before and after calibration",

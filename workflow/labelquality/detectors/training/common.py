@@ -1,6 +1,5 @@
 """What the training of all tiny detectors shares: data, batches, watching, saving.
 
-A scenes folder holds the splits `train` and `watch` side by side, as `write_scenes` writes them.
 Reproducible on one machine: one process, one thread, every seed passed in.
 """
 
@@ -227,7 +226,7 @@ def average_precision(
 
 
 def _coco(split: Split) -> dict[str, Any]:
-    annotations = []
+    annotations: list[dict[str, Any]] = []
     for i, (boxes, labels) in enumerate(zip(split.boxes, split.labels, strict=True)):
         for box, label in zip(boxes.astype(float), labels, strict=True):
             w, h = box[2:] - box[:2]
@@ -299,7 +298,8 @@ def _half(name: str, tensor: torch.Tensor) -> np.ndarray:
     array = tensor.detach().cpu().contiguous().numpy()
     if array.dtype != np.float32:
         return array.copy()
-    half = array.astype(np.float16)
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
     if not np.isfinite(half).all():
         raise DataError(f"tensor {name}: not finite in half precision; training has diverged")
     return half

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-STEPS = 3000
+STEPS = 1500
 BATCH = 16
 LEARNING_RATE = 8e-4
 SPEC: dict[str, Any] = {
@@ -42,7 +42,6 @@ def train(
     seed: int,
     steps: int = STEPS,
     batch_size: int = BATCH,
-    learning_rate: float = LEARNING_RATE,
 ) -> dict[str, float]:
     """Train on the scenes' train split, write the weights folder, return AP and AP50 on `watch`.
 
@@ -80,15 +79,21 @@ def train(
         rng,
         steps=steps,
         batch_size=batch_size,
-        learning_rate=learning_rate,
+        learning_rate=LEARNING_RATE,
     )
     library.replace_batch_norm(averaged.model.backbone)
     reached = watch(averaged)
     averaged.config.save_pretrained(out_folder)
     processor.save_pretrained(out_folder)
-    common.save_weights(
-        out_folder, untied(averaged), {"seed": seed, "steps": steps, "watch": reached}
-    )
+    record = {
+        "seed": seed,
+        "steps": steps,
+        "batch_size": batch_size,
+        "images": len(data),
+        "libraries": common.library_versions("numpy", "torch", "transformers"),
+        "watch": reached,
+    }
+    common.save_weights(out_folder, untied(averaged), record)
     return reached
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,10 @@ from labelquality.detectors.training import common
 if TYPE_CHECKING:
     import torch
 
-STEPS = 1600
-BATCH = 16
-LEARNING_RATE = 1e-3
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "rtdetr_scenes",
-    "input_size": 128,
+    "family": "rtdetr",
+    "input_size": None,
     "score_threshold": 0.001,
     "nms_iou": None,
     "max_detections": 100,
@@ -26,47 +25,63 @@ SPEC = {
 
 
 def train(
-    scenes_folder: str | Path, out_folder: str | Path, *, seed: int, steps: int = STEPS
+    scenes_folder: str | Path,
+    out_folder: str | Path,
+    *,
+    watch_folder: str | Path,
+    seed: int = 0,
+    steps: int = 1600,
+    batch_size: int = 16,
+    learning_rate: float = 1e-3,
 ) -> dict[str, float]:
-    """Train on the scenes' train split, write the weights folder, return AP and AP50 on `watch`.
-
-    One process, one thread. Prints the loss and, ten times, the AP on the way.
-    """
+    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`."""
     rng = common.start(seed)
-    import torch
     from transformers.models.rt_detr.image_processing_pil_rt_detr import RTDetrImageProcessorPil
 
-    data, watched = (common.load_split(scenes_folder, s) for s in ("train", "watch"))
-    model = build(data.classes, data.images.shape[1]).train()
-    average = common.MovingAverage(model)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=1e-4)
-    processor = RTDetrImageProcessorPil(size={"height": 128, "width": 128})
+    from labelquality.detectors.training.loop import fit
 
-    def watch() -> dict[str, float]:
-        columns = np.arange(len(data.classes))
-        return common.watch(RtDetr(average.model, processor, columns, SPEC), watched)
+    data = common.load_split(scenes_folder, "train")
+    watched = common.load_split(watch_folder, "watch")
+    side = data.images.shape[1]
+    columns = np.arange(len(data.classes))
+    processor = RTDetrImageProcessorPil(size={"height": side, "width": side})
+    model = build(data.classes)
 
-    for step, indices in common.batches(len(data), BATCH, steps, rng):
-        for group in optimiser.param_groups:
-            group["lr"] = LEARNING_RATE * common.one_cycle(step, steps)
-        images, boxes, labels = common.augmented(data, indices, rng)
-        loss = model(torch.from_numpy(images), labels=_targets(boxes, labels, images.shape)).loss
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        average.update(model)
-        common.report(step, steps, loss.item(), watch)
-    reached = watch()
-    average.model.config.save_pretrained(out_folder)
-    processor.save_pretrained(out_folder)
-    common.save_weights(
-        out_folder, average.model.state_dict(), {"seed": seed, "steps": steps, "watch": reached}
+    def loss_of(
+        images: torch.Tensor, boxes: Sequence[np.ndarray], labels: Sequence[np.ndarray]
+    ) -> torch.Tensor:
+        return model(images, labels=_targets(boxes, labels, side)).loss
+
+    def watch(average: torch.nn.Module) -> dict[str, float]:
+        return common.watch(RtDetr(average, processor, columns, SPEC), watched)
+
+    best = fit(
+        model,
+        data,
+        loss_of,
+        watch,
+        rng,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        weight_decay=1e-4,
     )
+    reached = watch(best)
+    model.config.save_pretrained(out_folder)
+    processor.save_pretrained(out_folder)
+    record = {
+        "seed": seed,
+        "steps": steps,
+        "batch_size": batch_size,
+        "images": len(data),
+        "watch": reached,
+        "libraries": common.library_versions("numpy", "torch", "transformers"),
+    }
+    common.save_weights(out_folder, best.state_dict(), record)
     return reached
 
 
-def build(classes: tuple[str, ...], side: int) -> torch.nn.Module:
+def build(classes: Sequence[str]) -> torch.nn.Module:
     """A randomly initialised RT-DETR of about 0.75 M parameters on strides 8 and 16."""
     from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrResNetConfig
 
@@ -106,14 +121,14 @@ def build(classes: tuple[str, ...], side: int) -> torch.nn.Module:
 
 
 def _targets(
-    boxes: list[np.ndarray], labels: list[np.ndarray], shape: tuple[int, ...]
-) -> list[dict[str, Any]]:
+    boxes: Sequence[np.ndarray], labels: Sequence[np.ndarray], side: int
+) -> list[dict[str, torch.Tensor]]:
     import torch
 
     return [
         {
             "class_labels": torch.from_numpy(label),
-            "boxes": torch.from_numpy(common.relative_centres(box, shape[3], shape[2])),
+            "boxes": torch.from_numpy(common.relative_centres(box, side, side)),
         }
         for box, label in zip(boxes, labels, strict=True)
     ]

@@ -5,6 +5,7 @@ The library's trainer looks for fonts, writes folders and sets threads; nothing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,75 +17,89 @@ from labelquality.detectors.yolov8 import YoloV8, build
 if TYPE_CHECKING:
     import torch
 
-STEPS = 4000
-BATCH = 16
-LEARNING_RATE = 2e-3
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "yolov8_scenes",
+    "family": "yolov8",
     "input_size": 128,
     "score_threshold": 0.001,
     "nms_iou": 0.6,
     "max_detections": 100,
 }
-WIDTH = {"depth": 0.33, "width": 0.125, "max_channels": 1024}
+SCALE = {"depth": 0.33, "width": 0.125, "max_channels": 1024}
 
 
 def train(
-    scenes_folder: str | Path, out_folder: str | Path, *, seed: int, steps: int = STEPS
+    scenes_folder: str | Path,
+    out_folder: str | Path,
+    *,
+    watch_folder: str | Path,
+    seed: int = 0,
+    steps: int = 4000,
+    batch_size: int = 16,
+    learning_rate: float = 2e-3,
 ) -> dict[str, float]:
-    """Train on the scenes' train split, write the weights folder, return AP and AP50 on `watch`.
-
-    One process, one thread. Prints the loss and, ten times, the AP on the way.
-    """
+    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`."""
     rng = common.start(seed)
-    import torch
     import yaml
     from ultralytics.utils import DEFAULT_CFG
     from ultralytics.utils.loss import v8DetectionLoss
 
-    torch.set_num_threads(1)
-    data, watched = (common.load_split(scenes_folder, s) for s in ("train", "watch"))
-    architecture = {**WIDTH, "names": list(data.classes)}
-    model = build(architecture).train()
+    from labelquality.detectors.training.loop import fit
+
+    data = common.load_split(scenes_folder, "train")
+    watched = common.load_split(watch_folder, "watch")
+    side = data.images.shape[1]
+    columns = np.arange(len(data.classes))
+    architecture = {**SCALE, "input_size": side, "names": list(data.classes)}
+    model = build(architecture)
+    # The loss reads its gains from here.
     model.args = DEFAULT_CFG
-    average = common.MovingAverage(model)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=5e-4)
     criterion = v8DetectionLoss(model)
 
-    def watch() -> dict[str, float]:
-        columns = np.arange(len(data.classes))
-        return common.watch(YoloV8(average.model, columns, SPEC), watched)
+    def loss_of(
+        images: torch.Tensor, boxes: Sequence[np.ndarray], labels: Sequence[np.ndarray]
+    ) -> torch.Tensor:
+        parts, _ = criterion(model(images), _targets(boxes, labels, side))
+        return parts.sum() / len(images)
 
-    for step, indices in common.batches(len(data), BATCH, steps, rng):
-        for group in optimiser.param_groups:
-            group["lr"] = LEARNING_RATE * common.one_cycle(step, steps)
-        images, boxes, labels = common.augmented(data, indices, rng)
-        parts, _ = criterion(model(torch.from_numpy(images)), _targets(boxes, labels, images.shape))
-        loss = parts.sum()
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-        optimiser.step()
-        average.update(model)
-        common.report(step, steps, loss.item() / BATCH, watch)
-    reached = watch()
-    common.save_weights(
-        out_folder, average.model.state_dict(), {"seed": seed, "steps": steps, "watch": reached}
+    def watch(average: torch.nn.Module) -> dict[str, float]:
+        return common.watch(YoloV8(average, columns, SPEC | {"input_size": side}), watched)
+
+    best = fit(
+        model,
+        data,
+        loss_of,
+        watch,
+        rng,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        weight_decay=0.01,
     )
+    reached = watch(best)
+    record = {
+        "seed": seed,
+        "steps": steps,
+        "batch_size": batch_size,
+        "images": len(data),
+        "watch": reached,
+        "libraries": common.library_versions("numpy", "torch", "ultralytics"),
+    }
+    common.save_weights(out_folder, best.state_dict(), record)
     (Path(out_folder) / "model.yaml").write_text(yaml.safe_dump(architecture))
     return reached
 
 
 def _targets(
-    boxes: list[np.ndarray], labels: list[np.ndarray], shape: tuple[int, ...]
+    boxes: Sequence[np.ndarray], labels: Sequence[np.ndarray], side: int
 ) -> dict[str, torch.Tensor]:
+    """One row per object, with the number of its image in the batch."""
     import torch
 
     counts = [len(label) for label in labels]
-    relative = [common.relative_centres(box, shape[3], shape[2]) for box in boxes]
-    arrays: dict[str, Any] = {
+    arrays = {
         "batch_idx": np.repeat(np.arange(len(boxes)), counts).astype(np.float32),
         "cls": np.concatenate(labels).astype(np.float32),
-        "bboxes": np.concatenate(relative),
+        "bboxes": np.concatenate([common.relative_centres(box, side, side) for box in boxes]),
     }
     return {name: torch.from_numpy(array) for name, array in arrays.items()}

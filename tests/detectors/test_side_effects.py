@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shipped_detectors import ROOT
+
+WATCHED = """
+import sys
+
+def hook(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
+        tried.append((event, str(arguments)))
+
+tried = []
+sys.addaudithook(hook)
+sys.path[:0] = [{workflow!r}, {tests!r}]
+from labelquality.detectors import load_detector
+from shipped_detectors import CLASSES, shipped
+import numpy as np
+detector = load_detector(shipped({name!r}), CLASSES)
+detector.detect([np.zeros((128, 128, 3), np.uint8)])
+import torch
+print(torch.get_num_threads(), tried)
+"""
+
+
+@pytest.mark.parametrize("name", ["yolov8_scenes", "rtdetr_scenes"])
+def test_a_detector_looks_nothing_up_and_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    code = WATCHED.format(workflow=str(ROOT / "workflow"), tests=str(ROOT / "tests"), name=name)
+    home, scratch = tmp_path / "home", tmp_path / "scratch"
+    home.mkdir()
+    scratch.mkdir()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("YOLO", "HF", "TRANS"))}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment | {"HOME": str(home), "TMPDIR": str(scratch), "MPLCONFIGDIR": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert result.stdout.splitlines()[-1] == "1 []"
+    assert not any(scratch.glob("labelquality-*"))
+    left = [p.relative_to(home) for p in home.rglob("*") if p.is_file()]
+    assert not [p for p in left if "fontlist" not in p.name]

@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation_tables import ids, random_tables, shuffled
+from labelquality.distributions import with_background
+from labelquality.errors import DataError
+from labelquality.evaluation import average_precision, average_similarity
+from labelquality.evaluation.protocols import ORDERINGS, PROTOCOLS, Protocol
+from labelquality.evaluation.similarity import area_under_curve
+from labelquality.evaluation.soft_evaluation import (
+    IOUS,
+    SIZES,
+    Objects,
+    Predictions,
+    Walk,
+    evaluate_arrays,
+    outcomes,
+)
+from labelquality.ordering import descending
+from labelquality.tables import Table, make_table
+from oracles import soft_evaluation as oracle
+
+# The released float64 run used these recall levels instead of the nearest numbers to i/100.
+RELEASED_LEVELS = np.arange(101) / 100
+for _level in (
+    0.35000000000000003,
+    0.41000000000000003,
+    0.47000000000000003,
+    0.5599999999999999,
+    0.6799999999999999,
+    0.8099999999999999,
+):
+    RELEASED_LEVELS[round(_level * 100)] = _level
+
+
+def released_case(shared_data: Path, case: int) -> tuple[dict, Predictions, Objects, int]:
+    path = shared_data / "released_oracle" / f"soft_eval_{case}.json.gz"
+    record = json.loads(gzip.decompress(path.read_bytes()))
+    given = record["inputs"]
+    code = {image: i for i, image in enumerate(given["listing_order"])}
+    files = given["predictions"]
+    probabilities = np.array([v for f in files for v in f["calibrated_probs_ir"]])
+    if record["dataset"] == "coco":
+        probabilities = probabilities[:, [c["id"] for c in given["soft"]["categories"]]]
+    if record["model"] == "frcnn":
+        p = probabilities / probabilities.sum(axis=1, keepdims=True)
+    else:
+        p = with_background(probabilities)
+    predictions = Predictions(
+        np.repeat([code[int(f["image_id"])] for f in files], [len(f["boxes"]) for f in files]),
+        np.array([box for f in files for box in f["boxes"]]),
+        np.array([score for f in files for score in f["scores"]]),
+        lambda rows: p[rows],
+    )
+    image_id = {i["file_name"].split(".")[0]: i["id"] for i in given["soft"]["images"]}
+    rows = [
+        (code[image_id[key.split(".")[0]]], o)
+        for key, found in given["soft"]["objects"].items()
+        for o in found
+        if image_id[key.split(".")[0]] in code
+    ]
+    objects = Objects(
+        np.array([image for image, _ in rows]),
+        np.array([o["bbox"] for _, o in rows], dtype=np.float64),
+        np.array([o["postprocessed_soft_label"] for _, o in rows]),
+    )
+    return record, predictions, objects, len(code)
+
+
+def worst(frame: object, reference: list[dict]) -> dict[str, float]:
+    """Largest difference from the released rows, per column."""
+    ours = frame.set_index(["size", "iou", "similarity", "ordering"])  # type: ignore[attr-defined]
+    names = {"AS": "AUSRC", "TVD": "mean_TVD_all", "TVD_matched": "mean_TVD_matched"}
+    names |= {"root_JSD": "mean_JSD_all", "root_JSD_matched": "mean_JSD_matched"}
+    ordering = {"maxprob": "max_probability", "entropy": "entropy_descending"}
+    keys = [
+        (r["object_size"], r["iou"], r["similarity_measure"], ordering[r["score_name"]])
+        for r in reference
+    ]
+    assert len(keys) == len(ours) == 240
+    differences = {}
+    for name, column in names.items():
+        theirs = np.array([r[column] for r in reference], dtype=np.float64)
+        mine = ours.loc[keys, name].to_numpy()
+        assert (np.isnan(mine) == np.isnan(theirs)).all()
+        differences[name] = float(np.nanmax(np.abs(mine - theirs)))
+    return differences
+
+
+@pytest.mark.parametrize(("case", "tolerance"), [(1, 1e-12), (2, 1e-5), (3, 1e-12)])
+def test_released_numbers(shared_data: Path, case: int, tolerance: float) -> None:
+    record, predictions, objects, n_images = released_case(shared_data, case)
+    # The float64 run keeps the 1e-8 that vanishes in the released float32.
+    protocol = replace(PROTOCOLS["released"], union_epsilon=1e-8)
+    orderings = ("max_probability", "entropy_descending")
+    frame = evaluate_arrays(
+        predictions, objects, n_images, protocol, orderings=orderings, levels=RELEASED_LEVELS
+    )
+    differences = worst(frame, record["outputs"]["rows_float64"])
+    assert differences.pop("AS") <= tolerance
+    assert max(differences.values()) <= 1e-12
+
+
+@pytest.mark.parametrize("case", [1, 2, 3])
+def test_released_float32_numbers_are_near(shared_data: Path, case: int) -> None:
+    record, predictions, objects, n_images = released_case(shared_data, case)
+    orderings = ("max_probability", "entropy_descending")
+    frame = evaluate_arrays(
+        predictions, objects, n_images, PROTOCOLS["released"], orderings=orderings
+    )
+    differences = worst(frame, record["outputs"]["rows_stable"])
+    assert differences.pop("AS") <= (1 / 101)
+    assert max(differences.values()) <= 1e-6
+
+
+@pytest.mark.parametrize("case", [1, 2, 3])
+def test_released_matching(shared_data: Path, case: int) -> None:
+    record, predictions, objects, n_images = released_case(shared_data, case)
+    evaluated = np.bincount(predictions.image, minlength=n_images) > 0
+    label = objects.labels
+    objects = objects.take(evaluated[objects.image] & (label.argmax(1) < label.shape[1] - 1))
+    found = {
+        (size, iou): outcome
+        for size, iou, outcome in outcomes(predictions, objects, PROTOCOLS["released"], IOUS, SIZES)
+    }
+    for expected in record["outputs"]["matching"]:
+        outcome = found[expected["object_size"], expected["iou"]]
+        assert outcome.n_objects == expected["total_gt"]
+        assert outcome.counted.sum() == expected["n_true_positive"]
+        valid = outcome.inside.copy()
+        valid[outcome.prediction] = outcome.counted
+        assert valid.sum() == expected["n_valid_predictions"]
+        matched = np.zeros(len(predictions), dtype=bool)
+        matched[outcome.prediction] = True
+        theirs = {image: np.array(partner) >= 0 for image, partner, *_ in expected["per_image"]}
+        listed = [theirs[i] for i in record["inputs"]["listing_order"] if i in theirs]
+        if case != 2:  # where equal scores came in no defined order
+            assert (matched == np.concatenate(listed)).all()
+
+
+VARIANTS = {
+    "defined": PROTOCOLS["defined"],
+    "released": replace(PROTOCOLS["released"], chunk=2),
+    "kept": replace(PROTOCOLS["defined"], cant_solve_objects="keep"),
+    "second_choices_in_chunks": replace(
+        PROTOCOLS["defined"], distances_over="last_of_chunk", chunk=3
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "softmax", "softmax+background"])
+@pytest.mark.parametrize("protocol", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_against_the_literal_version(kind: str, protocol: Protocol, ordering: str) -> None:
+    seed = len(kind) + 10 * ORDERINGS.index(ordering)
+    calibrated, soft = _calibrated(seed, kind)
+    frame = average_similarity.evaluate(
+        calibrated, soft, ids(), protocol, ious=(0.5, 0.75), orderings=[ordering]
+    )
+    rows, objects = calibrated.frame, {}
+    predictions: dict[str, list[dict]] = {}
+    for i in np.lexsort([*calibrated.boxes.T[::-1]]):
+        row = {"box": calibrated.boxes[i].tolist(), "score": rows["score"][i]}
+        row["p"] = calibrated.vectors["probabilities"][i].tolist()
+        predictions.setdefault(rows["image_id"][i], []).append(row)
+    for i in np.lexsort([*soft.boxes.T[::-1]]):
+        row = {"box": soft.boxes[i].tolist(), "label": soft.vectors["corrected"][i].tolist()}
+        objects.setdefault(soft.frame["image_id"][i], []).append(row)
+    for (size, iou), group in frame.groupby(["size", "iou"]):
+        expected = oracle.evaluate(
+            ids(), predictions, objects, kind, protocol, iou, SIZES[size], ordering
+        )
+        ours = group.iloc[0]
+        by_name = group.set_index("similarity")
+        for name in ("n_objects", "n_predictions", "recall", "TVD", "TVD_matched"):
+            assert ours[name] == pytest.approx(expected[name], abs=1e-12, nan_ok=True), name
+        for name in ("tv", "cosine", "js"):
+            # A rounding error of 1e-17 in the divergence is 3e-9 in its root.
+            near = 1e-8 if name == "js" else 1e-12
+            for ours_column, column in (("AS", f"AS_{name}"), ("mean_similarity", f"mean_{name}")):
+                assert by_name[ours_column][name] == pytest.approx(
+                    expected[column], abs=near, nan_ok=True
+                ), column
+        for name in ("root_JSD", "root_JSD_matched"):
+            assert ours[name] == pytest.approx(expected[name], abs=1e-8, nan_ok=True), name
+
+
+def _calibrated(seed: int, kind: str) -> tuple[Table, Table]:
+    """Detections with vectors of the kind, no two alike in box and score, some vectors all zero."""
+    detections, _, soft = random_tables(seed)
+    rng = np.random.default_rng(seed)
+    width = 4 if kind == "softmax+background" else 3
+    p = rng.dirichlet(np.full(width, 0.3), len(detections))
+    p[rng.random(p.shape) < 0.2] = 0
+    p[:5] = 0
+    frame = detections.frame.assign(fold=0, calibrated_score=detections.frame["score"])
+    frame.loc[:, ["x1", "y1"]] -= rng.random((len(frame), 1))
+    meta = {"probability_kind": kind}
+    return replace(
+        detections, kind="calibrated", frame=frame, vectors={"probabilities": p}, meta=meta
+    ), soft
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
+    detections, annotations, _ = random_tables(seed, n_classes=1, n_detections=60)
+    plain = annotations.with_columns(crowd=False, difficult=False, region="", category=0)
+    score = np.random.default_rng(seed).permutation(60) / 60
+    rng = np.random.default_rng(seed)
+    detections = detections.with_columns(score=score, x1=detections.frame["x1"] + rng.random(60))
+    image = {name: i for i, name in enumerate(ids())}
+    predictions = Predictions(
+        detections.frame["image_id"].map(image).to_numpy(),
+        detections.boxes,
+        score,
+        lambda rows: np.ones((60, 1))[rows],
+    )
+    objects = Objects(
+        plain.frame["image_id"].map(image).to_numpy(), plain.boxes, np.ones((len(plain), 1))
+    )
+    result = average_precision._run(
+        detections, plain, ids(), "pycocotools", average_precision.SIZE_LIMITS
+    )
+    walk = Walk.along(descending(score), np.zeros((3, 60)), np.ones(60, dtype=bool))
+    for size, iou, outcome in outcomes(predictions, objects, PROTOCOLS["defined"], IOUS, SIZES):
+        _, matched, _ = walk.apply(outcome)
+        expected = result.precision[IOUS.index(iou), :, 0, list(SIZES).index(size), 2].mean()
+        levels = np.linspace(0, 1, 101)  # COCO's own
+        area = area_under_curve(matched.astype(np.float64), matched, outcome.n_objects, levels)
+        assert (area if outcome.n_objects else -1) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_order_of_rows_images_and_classes_changes_nothing(name: str) -> None:
+    calibrated, soft = _calibrated(7, "sigmoid")
+    protocol = replace(PROTOCOLS[name], distances_over="all")
+    frame = average_similarity.evaluate(
+        calibrated, soft, ids(), protocol, ious=(0.5, 0.8), orderings=ORDERINGS
+    )
+    other = np.array([2, 0, 1])
+    classes = tuple(calibrated.classes[k] for k in other)
+    label = {"corrected": soft.vectors["corrected"][:, [*other, 3]]}
+    probabilities = {"probabilities": calibrated.vectors["probabilities"][:, other]}
+    again = average_similarity.evaluate(
+        shuffled(replace(calibrated, classes=classes, vectors=probabilities), 1),
+        shuffled(replace(soft, classes=classes, vectors=label), 2),
+        ids()[::-1],
+        protocol,
+        ious=(0.5, 0.8),
+        orderings=ORDERINGS,
+    )
+    numbers = frame.select_dtypes("number").columns
+    np.testing.assert_allclose(frame[numbers], again[numbers], atol=1e-8)
+    assert frame["AS"].dropna().between(0, 1).all()
+
+
+def one_image(boxes: list, p: list, scores: list, objects: list, labels: list) -> tuple:
+    calibrated = make_table(
+        "calibrated",
+        {
+            "image_id": ["a"] * len(boxes),
+            "score": scores,
+            "category": 0,
+            "calibrated_score": scores,
+            "fold": 0,
+        },
+        ["cat", "dog"],
+        boxes=np.array(boxes, dtype=np.float64).reshape(-1, 4),
+        vectors={"probabilities": np.array(p, dtype=np.float32).reshape(-1, 3)},
+        meta={"probability_kind": "softmax+background"},
+        image_ids=["a", "b"],
+    )
+    soft = make_table(
+        "soft_labels",
+        {
+            "image_id": ["a"] * len(objects),
+            "box_id": [str(i) for i in range(len(objects))],
+            "n_votes": 11,
+            "proposed": 0,
+        },
+        ["cat", "dog"],
+        boxes=np.array(objects, dtype=np.float64).reshape(-1, 4),
+        vectors={
+            name: np.array(labels, dtype=np.float64).reshape(-1, 3)
+            for name in ("soft_label", "corrected")
+        },
+    )
+    return calibrated, soft
+
+
+BIG = [0.0, 0.0, 100.0, 100.0]
+
+
+def summary(tables: tuple, name: str = "defined", images: tuple = ("a",)) -> dict:
+    protocol = PROTOCOLS[name]
+    frame = average_similarity.evaluate(*tables, images, protocol)
+    return average_similarity.summarize(frame, protocol)
+
+
+def test_a_perfect_prediction() -> None:
+    tables = one_image([BIG], [[0.75, 0.25, 0]], [0.9], [BIG], [[0.75, 0.25, 0]])
+    numbers = summary(tables)
+    assert numbers["AS"] == numbers["AS_large"] == numbers["recall"] == 1.0
+    assert numbers["TVD"] == numbers["root_JSD"] == 0.0
+    assert numbers["AS_small"] is None
+    assert summary(tables, "released")["AS_small"] == 0.0
+
+
+def test_disjoint_distributions() -> None:
+    numbers = summary(one_image([BIG], [[1, 0, 0]], [0.9], [BIG], [[0, 1, 0]]))
+    assert numbers["AS"] == 0.0
+    assert numbers["TVD_matched"] == 1.0
+    assert numbers["root_JSD_matched"] == pytest.approx(np.sqrt(np.log(2)), abs=1e-12)
+
+
+def test_certain_background_where_nothing_is() -> None:
+    numbers = summary(one_image([BIG], [[0, 0, 1]], [0.1], [], []))
+    assert numbers["AS"] is None
+    assert numbers["TVD"] == numbers["root_JSD"] == 0.0
+    assert numbers["TVD_matched"] is None
+
+
+def test_an_image_without_predictions_counts_only_as_defined() -> None:
+    calibrated, soft = one_image([BIG], [[1, 0, 0]], [0.9], [BIG, BIG], [[1, 0, 0]] * 2)
+    soft = soft.with_columns(image_id=["a", "b"])
+    assert summary((calibrated, soft), "defined", ("a", "b"))["recall"] == 0.5
+    assert summary((calibrated, soft), "released", ("a", "b"))["recall"] == 1.0
+
+
+def test_the_second_choice_is_taken_only_as_defined() -> None:
+    objects = [BIG, [0.0, 0.0, 100.0, 80.0]]
+    tables = one_image(
+        [BIG, [0.0, 0.0, 100.0, 98.0]], [[1, 0, 0]] * 2, [0.9, 0.8], objects, [[1, 0, 0]] * 2
+    )
+    rows = {
+        name: average_similarity.evaluate(*tables, ["a"], PROTOCOLS[name], ious=[0.5])
+        for name in PROTOCOLS
+    }
+    assert rows["defined"]["n_matched"][0] == 2
+    assert rows["released"]["n_matched"][0] == 1
+
+
+def test_objects_that_nobody_can_solve_are_no_objects() -> None:
+    tables = one_image([BIG], [[1, 0, 0]], [0.9], [BIG], [[0.2, 0.2, 0.6]])
+    for protocol in (PROTOCOLS["defined"], PROTOCOLS["released"]):
+        frame = average_similarity.evaluate(*tables, ["a"], protocol)
+        assert (frame["n_objects"] == 0).all()
+    kept = replace(PROTOCOLS["defined"], cant_solve_objects="keep")
+    assert average_similarity.evaluate(*tables, ["a"], kept)["n_objects"][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("side", "sizes"), [(32.0, {"small", "medium"}), (96.0, {"medium", "large"})]
+)
+def test_an_area_on_a_limit_belongs_to_both_sizes(side: float, sizes: set) -> None:
+    box = [0.0, 0.0, side, side]
+    frame = average_similarity.evaluate(
+        *one_image([box], [[1, 0, 0]], [0.9], [box], [[1, 0, 0]]), ["a"], PROTOCOLS["defined"]
+    )
+    assert set(frame["size"][frame["n_objects"] == 1]) == sizes | {"all"}
+
+
+def test_an_iou_on_the_threshold_matches() -> None:
+    half = [0.0, 0.0, 100.0, 50.0]
+    tables = one_image([half], [[1, 0, 0]], [0.9], [BIG], [[1, 0, 0]])
+    frame = average_similarity.evaluate(*tables, ["a"], PROTOCOLS["released"], ious=[0.5])
+    assert frame["n_matched"][0] == 1
+
+
+def test_defined_averages_over_the_sizes_that_have_objects() -> None:
+    small = [200.0, 200.0, 210.0, 210.0]
+    tables = one_image([BIG], [[1, 0, 0]], [0.9], [BIG, small], [[1, 0, 0]] * 2)
+    numbers = summary(tables)
+    assert (numbers["AS_small"], numbers["AS_medium"], numbers["AS_large"]) == (0.0, None, 1.0)
+    assert numbers["AS"] == 0.5
+    assert numbers["AS_all"] == pytest.approx(51 / 101, abs=1e-12)
+    assert summary(tables, "released")["AS"] == numbers["AS_all"]
+
+
+def test_no_predictions_at_all() -> None:
+    numbers = summary(one_image([], [], [], [BIG], [[1, 0, 0]]))
+    assert numbers["AS"] == numbers["recall"] == 0.0
+    assert numbers["TVD"] is None
+    assert summary(one_image([], [], [], [BIG], [[1, 0, 0]]), "released")["AS"] == 0.0
+
+
+def test_the_background_of_a_softmax() -> None:
+    p = np.array([[0.5, 0.25], [0.0, 0.0]])
+    zero = average_similarity.as_distributions(p, "softmax", PROTOCOLS["defined"])
+    np.testing.assert_allclose(zero, [[2 / 3, 1 / 3, 0], [0, 0, 1]])
+    product = average_similarity.as_distributions(p, "softmax", PROTOCOLS["released"])
+    np.testing.assert_allclose(product, np.array([[4, 2, 3], [0, 0, 9]]) / 9)
+
+
+def test_what_is_refused() -> None:
+    calibrated, soft = _calibrated(1, "sigmoid")
+    protocol = PROTOCOLS["defined"]
+    with pytest.raises(DataError, match="1 of 9 images were not processed"):
+        average_similarity.evaluate(calibrated, soft, [*ids(), "image_9"], protocol)
+    with pytest.raises(DataError, match="classes"):
+        average_similarity.evaluate(calibrated, replace(soft, classes=("a",)), ids(), protocol)
+    with pytest.raises(DataError, match="probability_kind is ''"):
+        average_similarity.evaluate(replace(calibrated, meta={}), soft, ids(), protocol)

@@ -1,0 +1,81 @@
+"""Frames as the stages write them, small and made up."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+DETECTORS = ("yolov8_scenes", "owlvit_scenes")
+
+
+def reliability_bins() -> pd.DataFrame:
+    rows = []
+    for detector, stage, low in product(DETECTORS, ("raw", "platt", "isotonic"), range(10)):
+        n = 0 if low == 7 else 1000 >> low
+        mean = low / 10 + 0.05 if n else np.nan
+        precision = mean**2 if stage == "raw" else mean
+        rows.append(("scenes", detector, stage, low, low / 10, low / 10 + 0.1, n, mean, precision))
+    columns = "dataset detector stage bin low high n mean_score precision"
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def detection_scores() -> pd.DataFrame:
+    rows = []
+    for detector, method in product(DETECTORS, ("naive", "score")):
+        measures = (np.nan, 0.1, 0.05, 0.9, np.nan)
+        if method == "score":
+            measures = (0.6, 0.6, 0.75, 0.5, 0.4)
+        rows.append(("defined", "scenes", detector, "less_restrictive", method, 40, 9, *measures))
+    columns = (
+        "protocol dataset detector variant method n_proposals n_errors AP best_f1 best_precision"
+        " best_recall best_threshold"
+    )
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def detection_curves() -> pd.DataFrame:
+    points = {"naive": [(0.05, 0.9)], "score": [(1.0, 0.25), (0.75, 0.5), (0.3, 0.6)]}
+    rows = [
+        ("defined", "scenes", detector, "less_restrictive", method, *point)
+        for detector, method in product(DETECTORS, points)
+        for point in points[method]
+    ]
+    columns = "protocol dataset detector variant method precision recall"
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def hard_scores() -> pd.DataFrame:
+    rows = [
+        ("scenes", detector, truth, ap)
+        for (detector, ap), truth in product(
+            [("a", 0.2), ("b", 0.4), ("c", 0.7)], ["original", "validated_0.5"]
+        )
+    ]
+    return pd.DataFrame(rows, columns=["dataset", "detector", "ground_truth", "AP"])
+
+
+def soft_scores() -> pd.DataFrame:
+    rows = [
+        (protocol, "scenes", detector, similarity)
+        for protocol, (detector, similarity) in product(
+            ["defined", "released"], [("a", 0.3), ("b", 0.5), ("c", 0.8)]
+        )
+    ]
+    return pd.DataFrame(rows, columns=["protocol", "dataset", "detector", "AS"])
+
+
+def distances() -> pd.DataFrame:
+    rows = [
+        ("scenes", "raw", "clear", 0.1, 0.2, 1.0),
+        ("scenes", "raw", "clear", 0.3, 0.4, 0.0),
+        ("scenes", "raw", "ambiguous", 0.5, 0.6, 1.0),
+        ("scenes", "raw", None, np.nan, np.nan, np.nan),
+        ("scenes", "corrected", "clear", 0.0, 0.0, 1.0),
+        ("scenes", "corrected", "clear", 0.2, 0.3, 1.0),
+        ("scenes", "corrected", "ambiguous", 0.4, 0.5, 1.0),
+        ("scenes", "corrected", None, np.nan, np.nan, np.nan),
+    ]
+    columns = ["dataset", "label", "subset", "tvd", "root_jsd", "same_class"]
+    return pd.DataFrame(rows, columns=columns)
