@@ -116,7 +116,7 @@ def leaves():
     figures = {
         "paper1": [
             "fig_04_ap_vs_as",
-            "fig_05_label_error_precision_recall",
+            "fig_31_label_error_precision_recall",
             "fig_27_reliability",
         ],
         "ours": [f"{name}/fig_label_error_gallery" for name in DATASETS],

@@ -43,6 +43,8 @@ rule detect:
         "results/{run}/logs/detect/{dataset}/{detector}/{shard}.log",
     benchmark:
         "results/{run}/benchmarks/detect/{dataset}/{detector}/{shard}.tsv"
+    wildcard_constraints:
+        detector=one_of(INFERRED),
     conda:
         "../envs/detectors.yaml"
     threads: 1
@@ -50,8 +52,6 @@ rule detect:
         mem_mb=8000,
         runtime=480,
         gpu=int(config["device"] == "cuda"),
-    wildcard_constraints:
-        detector=one_of(INFERRED),
     params:
         detector=detector,
         dataset=dataset,
@@ -75,16 +75,16 @@ rule import_detections:
         "results/{run}/benchmarks/import_detections/{dataset}/{detector}.tsv"
     wildcard_constraints:
         detector=one_of(IMPORTED),
-    params:
-        detector=detector,
-        dataset=dataset,
-        code=digest("import_detections"),
+    conda:
+        "../envs/analysis.yaml"
     threads: 1
     resources:
         mem_mb=8000,
         runtime=30,
-    conda:
-        "../envs/analysis.yaml"
+    params:
+        detector=detector,
+        dataset=dataset,
+        code=digest("import_detections"),
     script:
         "../workflow/scripts/import_detections.py"
 
@@ -99,14 +99,14 @@ rule gather_detections:
         "results/{run}/logs/gather_detections/{dataset}/{detector}.log",
     benchmark:
         "results/{run}/benchmarks/gather_detections/{dataset}/{detector}.tsv"
+    wildcard_constraints:
+        detector=one_of(INFERRED),
     conda:
         "../envs/analysis.yaml"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=20,
-    wildcard_constraints:
-        detector=one_of(INFERRED),
     params:
         code=digest("gather_detections"),
     script:

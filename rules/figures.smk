@@ -56,7 +56,7 @@ use rule fig_27_reliability as fig_04_ap_vs_as with:
         code=digest("draw_figure"),
 
 
-use rule fig_27_reliability as fig_05_label_error_precision_recall with:
+use rule fig_27_reliability as fig_31_label_error_precision_recall with:
     input:
         curves=of_detectors(
             "results/{run}/error_detection/{protocol}/{dataset}/{detector}/curves.csv",
@@ -65,16 +65,16 @@ use rule fig_27_reliability as fig_05_label_error_precision_recall with:
         summary=f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
     output:
         svg=report(
-            f"results/{RUN}/figures/paper1/fig_05_label_error_precision_recall.svg",
-            caption="../workflow/report/fig_05_label_error_precision_recall.rst",
+            f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.svg",
+            caption="../workflow/report/fig_31_label_error_precision_recall.rst",
             category="Paper 1: label error detection",
             labels={"figure": "Precision and recall of label error detection"},
         ),
-        pdf=f"results/{RUN}/figures/paper1/fig_05_label_error_precision_recall.pdf",
+        pdf=f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.pdf",
     log:
-        f"results/{RUN}/logs/figures/fig_05_label_error_precision_recall.log",
+        f"results/{RUN}/logs/figures/fig_31_label_error_precision_recall.log",
     benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_05_label_error_precision_recall.tsv"
+        f"results/{RUN}/benchmarks/figures/fig_31_label_error_precision_recall.tsv"
     params:
         function="precision_recall",
         code=digest("draw_figure"),

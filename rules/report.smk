@@ -13,26 +13,26 @@ rule report:
         f"results/{RUN}/logs/report.log",
     benchmark:
         f"results/{RUN}/benchmarks/report.tsv"
-    params:
-        configuration=CONFIGURATION,
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=20,
-    conda:
-        "../envs/analysis.yaml"
-    localrule: True
+    params:
+        configuration=CONFIGURATION,
     # A run of the engine on its own results: it may not wait for the lock of the run it is part of.
     shell:
         r"""
-        printf '%s' {params.configuration:q} > {output.configuration:q}
+        printf '%s' {params.configuration:q} >{output.configuration:q}
         snakemake leaves \
             --nolock \
             --cores 1 \
             --replace-workflow-config \
             --configfile {output.configuration:q} \
             --report {output.report:q} \
-            > {log:q} 2>&1
+            >{log:q} 2>&1
         """
 
 

@@ -329,12 +329,6 @@ def test_values_are_checked_when_read(tmp_path: Path) -> None:
         read_table(rewritten(path, spoilt), "annotations")
 
 
-def test_folders_with_an_equals_sign_add_no_columns(tmp_path: Path) -> None:
-    path = tmp_path / "source=3" / "t.parquet"
-    write_table(example("votes"), path)
-    assert read_table(path, "votes").frame["source"].tolist() == [0, 1, 0]
-
-
 def test_make_table_takes_rows_by_position_not_by_their_index() -> None:
     columns = {k: pd.Series(v, index=[7, 5, 6]) for k, v in COLUMNS["images"].items()}
     table = make_table("images", columns, CLASSES)

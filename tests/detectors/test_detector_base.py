@@ -16,6 +16,7 @@ from labelquality.detectors.base import (
     ProbabilityKind,
     best_rows,
     clipped,
+    gather,
     match_classes,
     run,
     scores_and_categories,
@@ -168,6 +169,18 @@ def test_neither_batch_size_nor_row_order_changes_a_run(tmp_path: Path) -> None:
         write_table(run(Brightness(), table, tmp_path, CLASSES, batch_size, progress=False), path)
         files.append(path.read_bytes())
     assert files[0] == files[1] == files[2]
+
+
+def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
+    images = image_table(tmp_path, [9, 0, 51, 80, 3])
+    parts = [images.take(np.array(rows)) for rows in ([4, 0], [1], [2, 3])]
+    shards = [run(Brightness(), part, tmp_path, CLASSES, 2, progress=False) for part in parts]
+    write_table(gather(shards), tmp_path / "gathered.parquet")
+    whole = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False)
+    write_table(whole, tmp_path / "whole.parquet")
+    assert whole.meta["degenerate_boxes"] == "4"
+    gathered = (tmp_path / "gathered.parquet").read_bytes()
+    assert gathered == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_a_run_without_any_detection_is_a_table_all_the_same(tmp_path: Path) -> None:

@@ -10,11 +10,17 @@ import pytest
 from shipped_detectors import ROOT
 
 WATCHED = """
+import os
 import sys
 
 def hook(event, arguments):
-    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
+    # ctypes asks these where a library of the system is.
+    local = event == "subprocess.Popen" and os.path.basename(str(arguments[0])) in LINKERS
+    if event in EVENTS and not local:
         tried.append((event, str(arguments)))
+
+EVENTS = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system")
+LINKERS = ("ldconfig", "gcc", "cc", "ld", "objdump")
 
 tried = []
 sys.addaudithook(hook)

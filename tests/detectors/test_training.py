@@ -116,9 +116,7 @@ def test_a_few_steps_are_finite_repeatable_and_give_weights_that_load(
     training = import_module(f"labelquality.detectors.training.{family}")
 
     def train(name: str) -> Any:
-        return training.train(
-            scenes, tmp_path / name, watch_folder=scenes, seed=1, steps=2, batch_size=4
-        )
+        return training.train(scenes, tmp_path / name, seed=1, steps=2, batch_size=4)
 
     assert set(train("first")) == set(train("again")) == {"AP", "AP50"}
     for path in sorted((tmp_path / "first").iterdir()):

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -24,7 +24,7 @@ from tqdm import tqdm
 from labelquality import geometry
 from labelquality.errors import DataError
 from labelquality.images import load_rgb
-from labelquality.tables import Table, make_table
+from labelquality.tables import Table, concatenate, make_table
 
 ProbabilityKind = Literal["sigmoid", "softmax", "softmax+background"]
 
@@ -247,6 +247,17 @@ def detections_table(
         meta=meta,
         image_ids=image_ids,
     )
+
+
+def gather(shards: Sequence[Table]) -> Table:
+    """One table of the shards of a run; the boxes they dropped add up.
+
+    Raises
+    ------
+    DataError : shards of different detectors, classes or library versions.
+    """
+    dropped = str(sum(int(shard.meta["degenerate_boxes"]) for shard in shards))
+    return concatenate([replace(s, meta={**s.meta, "degenerate_boxes": dropped}) for s in shards])
 
 
 def _chunks(n: int, size: int) -> Iterator[range]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,6 +79,14 @@ def load_split(folder: str | Path, split: str) -> Split:
         labels=[np.array([c for _, c in rows[i["id"]]], np.int64) for i in images],
         classes=classes,
     )
+
+
+def fingerprint(split: Split) -> str:
+    """SHA-256 of a split's pixels, boxes and labels, to record what weights were trained on."""
+    digest = hashlib.sha256(split.images.tobytes())
+    for boxes, labels in zip(split.boxes, split.labels, strict=True):
+        digest.update(boxes.tobytes() + labels.tobytes())
+    return digest.hexdigest()
 
 
 def _json(path: Path) -> Any:
@@ -283,12 +292,12 @@ def save_weights(
     ------
     DataError : a tensor is not finite in half precision.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: _half(name, tensor) for name, tensor in state.items()}
-    save_file(tensors, folder / TENSORS, metadata={"format": "pt"})
+    (folder / TENSORS).write_bytes(save(tensors, metadata={"format": "pt"}))
     _write_json(folder / DIGESTS, tensor_digests(tensors))
     _write_json(folder / "training.json", dict(training))
     verify_digests(folder)

@@ -28,20 +28,22 @@ def train(
     scenes_folder: str | Path,
     out_folder: str | Path,
     *,
-    watch_folder: str | Path,
     seed: int = 0,
     steps: int = 1600,
     batch_size: int = 16,
     learning_rate: float = 1e-3,
 ) -> dict[str, float]:
-    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`."""
+    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`.
+
+    scenes_folder : holds both splits, as `labelquality.scenes.write_scenes` writes them.
+    """
     rng = common.start(seed)
     from transformers.models.rt_detr.image_processing_pil_rt_detr import RTDetrImageProcessorPil
 
     from labelquality.detectors.training.loop import fit
 
     data = common.load_split(scenes_folder, "train")
-    watched = common.load_split(watch_folder, "watch")
+    watched = common.load_split(scenes_folder, "watch")
     side = data.images.shape[1]
     columns = np.arange(len(data.classes))
     processor = RTDetrImageProcessorPil(size={"height": side, "width": side})
@@ -74,6 +76,7 @@ def train(
         "steps": steps,
         "batch_size": batch_size,
         "images": len(data),
+        "data_sha256": common.fingerprint(data),
         "watch": reached,
         "libraries": common.library_versions("numpy", "torch", "transformers"),
     }

@@ -32,13 +32,15 @@ def train(
     scenes_folder: str | Path,
     out_folder: str | Path,
     *,
-    watch_folder: str | Path,
     seed: int = 0,
-    steps: int = 4000,
+    steps: int = 2400,
     batch_size: int = 16,
     learning_rate: float = 2e-3,
 ) -> dict[str, float]:
-    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`."""
+    """Train on the split `train`, write the weights folder, return AP and AP50 on `watch`.
+
+    scenes_folder : holds both splits, as `labelquality.scenes.write_scenes` writes them.
+    """
     rng = common.start(seed)
     import yaml
     from ultralytics.utils import DEFAULT_CFG
@@ -47,7 +49,7 @@ def train(
     from labelquality.detectors.training.loop import fit
 
     data = common.load_split(scenes_folder, "train")
-    watched = common.load_split(watch_folder, "watch")
+    watched = common.load_split(scenes_folder, "watch")
     side = data.images.shape[1]
     columns = np.arange(len(data.classes))
     architecture = {**SCALE, "input_size": side, "names": list(data.classes)}
@@ -82,6 +84,7 @@ def train(
         "steps": steps,
         "batch_size": batch_size,
         "images": len(data),
+        "data_sha256": common.fingerprint(data),
         "watch": reached,
         "libraries": common.library_versions("numpy", "torch", "ultralytics"),
     }

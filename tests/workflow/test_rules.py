@@ -1,0 +1,94 @@
+"""The rules as text, and what a user sees who gets something wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+PARTS = ("input", "output", "log", "benchmark", "params", "threads", "resources", "conda")
+WITHOUT_INPUT = {"generate_scenes", "training_scenes"}
+
+
+def rules(repository: Path) -> dict[str, str]:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(repository.glob("rules/*.smk"))]
+    found = re.findall(r"^rule (\w+):\n((?:[ \t]+.*\n|\n)+)", "\n".join(texts), re.MULTILINE)
+    return dict(found)
+
+
+def test_every_rule_states_all_that_it_needs(repository: Path) -> None:
+    for name, body in rules(repository).items():
+        assert re.match(r'    """[^"]+"""\n', body), f"{name} has no docstring"
+        if not re.search(r"^    (script|shell):", body, re.MULTILINE):
+            continue
+        parts = set(re.findall(r"^    (\w+):", body, re.MULTILINE))
+        missing = set(PARTS) - parts - ({"input"} if name in WITHOUT_INPUT else set())
+        assert not missing, f"{name} lacks {sorted(missing)}"
+
+
+def test_no_rule_starts_an_engine_or_retries_by_itself(repository: Path) -> None:
+    for name, body in rules(repository).items():
+        assert not re.search(r"^    (run|retries):", body, re.MULTILINE), name
+
+
+def test_a_wrong_configuration_is_one_line(clone: Path, engine) -> None:
+    run = engine(clone, "--dry-run", "--config", "shards=none")
+    assert run.returncode == 1
+    assert "configuration: shards: 'none' is not of type 'integer'" in run.stdout
+    assert "Traceback" not in run.stdout
+
+
+@pytest.fixture
+def own_data(clone: Path) -> Path:
+    """A data set and a run of one's own, with detections from a file; returns the COCO file."""
+    from labelquality.scenes import write_scenes
+
+    data = clone / "own data"
+    write_scenes(data, split="val", n_images=6, seed=3)
+    scenes = yaml.safe_load((clone / "config/datasets/scenes.yaml").read_text(encoding="utf-8"))
+    del scenes["generate"], scenes["files"]["truth"], scenes["files"]["unbiased"]
+    mine = scenes | {"name": "mine", "title": "Mine", "root": "own data"}
+    annotations = data / "instances_val.json"
+    imported = {
+        "name": "given",
+        "family": "imported",
+        "weights": "own data/detections.json",
+        "format": "coco",
+        "annotations": "own data/instances_val.json",
+        "licence": "none",
+        "source": "test",
+    }
+    detections = [
+        {key: record[key] for key in ("image_id", "category_id", "bbox")} | {"score": 0.5}
+        for record in json.loads(annotations.read_bytes())["annotations"]
+    ]
+    (data / "detections.json").write_text(json.dumps(detections), encoding="utf-8")
+    run = {"run": "mine", "datasets": ["mine.yaml"], "detectors": ["given.yaml"]}
+    for name, content in {"mine": mine, "given": imported, "run": run}.items():
+        (clone / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return annotations
+
+
+def test_data_and_detections_of_ones_own_run_to_the_report(
+    clone: Path, own_data: Path, engine
+) -> None:
+    run = engine(clone, "--cores", "2", "--configfile", "run.yaml")
+    assert run.returncode == 0, run.stdout[-5000:]
+    assert (clone / "results/mine/report.html").is_file()
+    assert not (clone / "results/mine/tables/ours/label_errors_against_truth.csv").exists()
+
+
+def test_a_broken_file_is_one_line_with_its_name(clone: Path, own_data: Path, engine) -> None:
+    own_data.write_bytes(own_data.read_bytes()[:1000])
+    target = "results/mine/data/mine/annotations.parquet"
+    run = engine(clone, target, "--cores", "1", "--configfile", "run.yaml")
+    assert run.returncode == 1
+    lines = [line for line in run.stdout.splitlines() if line.startswith("error: ")]
+    assert len(set(lines)) == 1
+    assert "instances_val.json" in lines[0]
+    assert "Traceback" not in run.stdout
+    assert not (clone / target).exists()
