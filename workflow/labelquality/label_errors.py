@@ -325,7 +325,7 @@ def against_truth(errors: Table, injected: Table, *, min_iou: float = 0.5) -> pd
 
     Returns columns kind, injected, found, recall, reported, precision; a ratio over nothing is NaN.
     """
-    errors, injected = (_outside_regions(table) for table in (errors, injected))
+    errors, injected = (outside_regions(table) for table in (errors, injected))
     ia, ib = same_image_pairs(*_codes_by_image_and_kind(errors, injected))
     overlap = iou(errors.boxes[ia], injected.boxes[ib])
     pairs = greedy(ia, ib, overlap, len(errors), len(injected), min_iou).pairs
@@ -339,7 +339,8 @@ def against_truth(errors: Table, injected: Table, *, min_iou: float = 0.5) -> pd
     return table
 
 
-def _outside_regions(errors: Table) -> Table:
+def outside_regions(errors: Table) -> Table:
+    """The errors that lie for at most half in a crowd or an ignore region."""
     return errors.take(errors.frame["ioa_dontcare"].to_numpy() <= 0.5)
 
 

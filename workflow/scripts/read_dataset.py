@@ -12,4 +12,5 @@ with job_log(snakemake.log[0]):
     print(dataset.intake.to_string())
     write_table(dataset.images, snakemake.output.images)
     write_table(dataset.annotations, snakemake.output.annotations)
-    write_csv(dataset.intake.assign(dataset=snakemake.wildcards.dataset), snakemake.output.intake)
+    intake = dataset.intake.assign(dataset=snakemake.wildcards.dataset)
+    write_csv(intake, snakemake.output.intake)

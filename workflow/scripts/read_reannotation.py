@@ -17,4 +17,5 @@ with job_log(snakemake.log[0]):
     print(reannotation.intake.to_string())
     write_table(reannotation.votes, snakemake.output.votes)
     write_table(reannotation.released, snakemake.output.released)
-    write_csv(reannotation.intake.assign(dataset=snakemake.wildcards.dataset), snakemake.output.intake)
+    intake = reannotation.intake.assign(dataset=snakemake.wildcards.dataset)
+    write_csv(intake, snakemake.output.intake)

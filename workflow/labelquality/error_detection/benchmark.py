@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from labelquality.error_detection.scoring import recall_by_kind, score
-from labelquality.label_errors import variant
+from labelquality.label_errors import outside_regions, variant
 from labelquality.tables import Table
 
 
@@ -35,18 +35,26 @@ def score_methods(
     """Score the `proposals` of `methods`, in that order, on the label errors `legt`.
 
     `variants` maps names to the limits of `label_errors.variant`. `injected` are the errors known
-    to be in the data, each to be found at `iou_threshold` by any proposal.
+    to be in the data, but for those in regions: `found` and `recall` count them over all proposals,
+    `found_at_best_f1` and `recall_at_best_f1` down to the best threshold of the first variant.
     """
     scores, curves, known = [], [], []
     for method, table in zip(methods, proposals, strict=True):
+        thresholds = []
         for name, limits in variants.items():
             result = score(table, variant(legt, **limits), iou_threshold=iou_threshold)
             labels = {"variant": name, "method": method}
             scores.append({**labels, **result.summary})
             curves.append(result.curve.assign(**labels))
+            thresholds.append(result.summary["best_threshold"])
         if injected is not None:
-            found = recall_by_kind(table, injected, iou_threshold=iou_threshold)
-            known.append(found.assign(method=method))
+            errors = outside_regions(injected)
+            found = recall_by_kind(table, errors, iou_threshold=iou_threshold)
+            best = recall_by_kind(
+                table, errors, iou_threshold=iou_threshold, threshold=thresholds[0]
+            )
+            at_best = {f"{c}_at_best_f1": best[c] for c in ("found", "recall")}
+            known.append(found.assign(method=method, **at_best))
     return Benchmark(
         pd.DataFrame(scores),
         pd.concat(curves, ignore_index=True),

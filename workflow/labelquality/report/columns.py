@@ -116,6 +116,12 @@ COLUMNS: dict[str, Column] = {
     "best_threshold": Column("threshold", "Score at which the best F1 is reached", "score"),
     "injected": Column("injected", "Label errors put into the original annotations", INTEGER),
     "found": Column("found", "Those among them that were found", INTEGER),
+    "found_at_best_f1": Column(
+        "found at best F1", "Those found by proposals down to the best threshold", INTEGER
+    ),
+    "recall_at_best_f1": Column(
+        "recall at best F1", "Share found by proposals down to the best threshold", SHARE
+    ),
     "reported": Column("reported", "Label errors that were reported", INTEGER),
     "precision": Column("precision", "Found divided by reported", SHARE),
     "label": Column(

@@ -208,7 +208,8 @@ def intake(rows: pd.DataFrame) -> pd.DataFrame:
 def injected_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the label errors put into generated data that each method proposes, by kind."""
     keys = ("protocol", "dataset", "detector", "method", "kind")
-    return _select(rows, (*keys, "n", "found", "recall"))
+    best = ("found_at_best_f1", "recall_at_best_f1")
+    return _select(rows, (*keys, "n", "found", "recall", *best))
 
 
 @dataclass(frozen=True)
