@@ -14,7 +14,7 @@ rule fig_27_reliability:
         svg=report(
             f"results/{RUN}/figures/paper1/fig_27_reliability.svg",
             caption="../workflow/report/fig_27_reliability.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={"figure": "Reliability before and after calibration"},
         ),
         pdf=f"results/{RUN}/figures/paper1/fig_27_reliability.pdf",
@@ -43,7 +43,7 @@ use rule fig_27_reliability as fig_04_ap_vs_as with:
         svg=report(
             f"results/{RUN}/figures/paper1/fig_04_ap_vs_as.svg",
             caption="../workflow/report/fig_04_ap_vs_as.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={"figure": "Average precision against average similarity"},
         ),
         pdf=f"results/{RUN}/figures/paper1/fig_04_ap_vs_as.pdf",
@@ -67,7 +67,7 @@ use rule fig_27_reliability as fig_31_label_error_precision_recall with:
         svg=report(
             f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.svg",
             caption="../workflow/report/fig_31_label_error_precision_recall.rst",
-            category="Paper 1: label error detection",
+            category="Paper 1, label error detection",
             labels={"figure": "Precision and recall of label error detection"},
         ),
         pdf=f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.pdf",

@@ -12,7 +12,7 @@ rule table_01_annotation_counts:
         csv=report(
             f"results/{RUN}/tables/paper1/table_01_annotation_counts.csv",
             caption="../workflow/report/table_01_annotation_counts.rst",
-            category="Paper 1: data sets",
+            category="Paper 1, data sets",
             labels={
                 "table": "Objects of every ground truth, all data sets together",
                 "format": "csv",
@@ -22,7 +22,7 @@ rule table_01_annotation_counts:
         html=report(
             f"results/{RUN}/tables/paper1/table_01_annotation_counts.html",
             caption="../workflow/report/table_01_annotation_counts.rst",
-            category="Paper 1: data sets",
+            category="Paper 1, data sets",
             labels={
                 "table": "Objects of every ground truth, all data sets together",
                 "format": "html",
@@ -52,7 +52,7 @@ use rule table_01_annotation_counts as table_04_label_errors with:
         csv=report(
             f"results/{RUN}/tables/paper1/table_04_label_errors.csv",
             caption="../workflow/report/table_04_label_errors.rst",
-            category="Paper 1: data sets",
+            category="Paper 1, data sets",
             labels={
                 "table": "Label errors of every kind and variant",
                 "format": "csv",
@@ -62,7 +62,7 @@ use rule table_01_annotation_counts as table_04_label_errors with:
         html=report(
             f"results/{RUN}/tables/paper1/table_04_label_errors.html",
             caption="../workflow/report/table_04_label_errors.rst",
-            category="Paper 1: data sets",
+            category="Paper 1, data sets",
             labels={
                 "table": "Label errors of every kind and variant",
                 "format": "html",
@@ -86,7 +86,7 @@ use rule table_01_annotation_counts as table_07_average_precision with:
         csv=report(
             f"results/{RUN}/tables/paper1/table_07_average_precision.csv",
             caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average precision on original and validated ground truth",
                 "format": "csv",
@@ -96,7 +96,7 @@ use rule table_01_annotation_counts as table_07_average_precision with:
         html=report(
             f"results/{RUN}/tables/paper1/table_07_average_precision.html",
             caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average precision on original and validated ground truth",
                 "format": "html",
@@ -120,7 +120,7 @@ use rule table_01_annotation_counts as table_08_soft_evaluation with:
         csv=report(
             f"results/{RUN}/tables/paper1/table_08_soft_evaluation.csv",
             caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average similarity and distances to the soft labels",
                 "format": "csv",
@@ -130,7 +130,7 @@ use rule table_01_annotation_counts as table_08_soft_evaluation with:
         html=report(
             f"results/{RUN}/tables/paper1/table_08_soft_evaluation.html",
             caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average similarity and distances to the soft labels",
                 "format": "html",
@@ -152,7 +152,7 @@ use rule table_01_annotation_counts as table_42_calibration_error with:
         csv=report(
             f"results/{RUN}/tables/paper1/table_42_calibration_error.csv",
             caption="../workflow/report/table_42_calibration_error.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Expected calibration error before and after calibration",
                 "format": "csv",
@@ -162,7 +162,7 @@ use rule table_01_annotation_counts as table_42_calibration_error with:
         html=report(
             f"results/{RUN}/tables/paper1/table_42_calibration_error.html",
             caption="../workflow/report/table_42_calibration_error.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Expected calibration error before and after calibration",
                 "format": "html",
@@ -187,7 +187,7 @@ use rule table_01_annotation_counts as table_09_label_error_detection with:
         csv=report(
             f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
             caption="../workflow/report/table_09_label_error_detection.rst",
-            category="Paper 1: label error detection",
+            category="Paper 1, label error detection",
             labels={
                 "table": "Methods against the label error ground truth",
                 "format": "csv",
@@ -197,7 +197,7 @@ use rule table_01_annotation_counts as table_09_label_error_detection with:
         html=report(
             f"results/{RUN}/tables/paper1/table_09_label_error_detection.html",
             caption="../workflow/report/table_09_label_error_detection.rst",
-            category="Paper 1: label error detection",
+            category="Paper 1, label error detection",
             labels={
                 "table": "Methods against the label error ground truth",
                 "format": "html",

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from labelquality.frames import read_csv
+from labelquality.scenes import write_scenes
+
 pytestmark = pytest.mark.workflow
 PARTS = ("input", "output", "log", "benchmark", "params", "threads", "resources", "conda")
 WITHOUT_INPUT = {"generate_scenes", "training_scenes"}
@@ -45,8 +48,6 @@ def test_a_wrong_configuration_is_one_line(clone: Path, engine) -> None:
 @pytest.fixture
 def own_data(clone: Path) -> Path:
     """A data set and a run of one's own, with detections from a file; returns the COCO file."""
-    from labelquality.scenes import write_scenes
-
     data = clone / "own data"
     write_scenes(data, split="val", n_images=6, seed=3)
     scenes = yaml.safe_load((clone / "config/datasets/scenes.yaml").read_text(encoding="utf-8"))
@@ -80,6 +81,16 @@ def test_data_and_detections_of_ones_own_run_to_the_report(
     assert run.returncode == 0, run.stdout[-5000:]
     assert (clone / "results/mine/report.html").is_file()
     assert not (clone / "results/mine/tables/ours/label_errors_against_truth.csv").exists()
+
+
+def test_a_detector_that_finds_nothing_runs_to_the_report(
+    clone: Path, own_data: Path, engine
+) -> None:
+    (own_data.parent / "detections.json").write_text("[]", encoding="utf-8")
+    run = engine(clone, "--cores", "2", "--configfile", "run.yaml")
+    assert run.returncode == 0, run.stdout[-5000:]
+    rows = read_csv(clone / "results/mine/tables/paper1/table_07_average_precision.csv")
+    assert (rows["AP"] == 0).all()
 
 
 def test_a_broken_file_is_one_line_with_its_name(clone: Path, own_data: Path, engine) -> None:
