@@ -10,6 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: demo test lint typecheck pytest format lock clean
 
 demo: $(VENV)/.demo
+	snakemake data --cores $(CORES)
 	snakemake --cores $(CORES)
 	@echo
 	@echo "Tables:  results/demo/tables"

@@ -42,6 +42,11 @@ def dataset(wildcards):
     return DATASETS[wildcards.dataset]
 
 
+def classes(wildcards):
+    """Classes of the data set at hand."""
+    return dataset(wildcards)["classes"]
+
+
 def detector(wildcards):
     """Settings of the detector at hand."""
     return DETECTORS[wildcards.detector]
@@ -138,6 +143,18 @@ def leaves():
         for paper, names in papers.items()
         for name in names
         for suffix in suffixes
+    ]
+
+
+def data_tables():
+    """Tables of every data set that other stages start from."""
+    tables = ["images", "annotations", "soft_labels"]
+    tables += [f"shards/{shard}" for shard in range(config["shards"])]
+    known = of_datasets("results/{run}/data/{dataset}/truth.parquet", WITH_TRUTH)
+    return known + [
+        path
+        for table in tables
+        for path in of_datasets(f"results/{{run}}/data/{{dataset}}/{table}.parquet")
     ]
 
 

@@ -9,6 +9,12 @@ results/{run}/data/{dataset}/
 """
 
 
+rule data:
+    """The tables of every data set. Made first, they stop what follows where none of them changed."""
+    input:
+        data_tables(),
+
+
 rule generate_scenes:
     """Draw the scenes and write them with a faulty annotation and a simulated re-annotation."""
     output:

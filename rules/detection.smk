@@ -35,7 +35,7 @@ rule detect:
     """Run a detector on the images of one shard."""
     input:
         images="results/{run}/data/{dataset}/shards/{shard}.parquet",
-        folder=file_of("images"),
+        folder=ancient(file_of("images")),
         weights=weights,
     output:
         "results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet",
@@ -54,7 +54,7 @@ rule detect:
         gpu=int(config["device"] == "cuda"),
     params:
         detector=detector,
-        dataset=dataset,
+        classes=classes,
         folder=lambda wildcards: file_of("images")(wildcards)[0],
         device=config["device"],
         code=detector_code,
@@ -83,7 +83,7 @@ rule import_detections:
         runtime=30,
     params:
         detector=detector,
-        dataset=dataset,
+        classes=classes,
         code=digest("import_detections"),
     script:
         "../workflow/scripts/import_detections.py"

@@ -9,6 +9,7 @@ import pytest
 from labelquality.detectors import load_detector
 from labelquality.detectors.base import limit_side_effects
 from labelquality.errors import DataError
+from labelquality.images import load_rgb
 from placed_objects import PLACES, SIZES, noise, picture
 from shipped_detectors import CLASSES, shipped
 
@@ -141,6 +142,13 @@ def test_missing_weights_are_not_fetched_but_named(tmp_path: Path) -> None:
     spec = SPEC | {"weights": str(tmp_path / "yolov8l.pt")}
     with pytest.raises(DataError, match=r"yolov8l\.pt not found; nothing is downloaded"):
         load_detector(spec, CLASSES)
+
+
+def test_an_unreadable_image_is_not_the_librarys_reason_to_install_packages(tmp_path: Path) -> None:
+    load_detector(shipped("yolov8_scenes"), CLASSES)
+    (tmp_path / "text.png").write_text("not an image")
+    with pytest.raises(DataError, match=r"text\.png: not an image"):
+        load_rgb(tmp_path / "text.png")
 
 
 def test_a_size_that_the_strides_do_not_divide_is_refused() -> None:

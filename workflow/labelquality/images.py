@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
 
+# Bound now: ultralytics later replaces it by one that installs packages when a file is unreadable.
+from PIL.Image import open as open_image
+
 from labelquality.errors import DataError
 
 # More than 8 bits a channel would be clipped, not scaled, by a conversion to RGB.
@@ -29,7 +32,7 @@ def load_rgb(path: str | Path) -> np.ndarray:
     # Other libraries switch this on for the whole process.
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             image.load()
             if image.mode in _DEEP_MODES:
                 raise DataError(

@@ -6,7 +6,7 @@ from labelquality.logs import job_log
 from labelquality.tables import read_table, write_table
 
 with job_log(snakemake.log[0]):
-    spec, classes = snakemake.params.detector, snakemake.params.dataset["classes"]
+    spec, classes = snakemake.params.detector, snakemake.params.classes
     detections = run(
         load_detector(spec, classes, threads=snakemake.threads, device=snakemake.params.device),
         read_table(snakemake.input.images, "images"),

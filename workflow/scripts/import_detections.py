@@ -8,7 +8,7 @@ with job_log(snakemake.log[0]):
     detections = read_detections(
         snakemake.params.detector,
         read_table(snakemake.input.images, "images"),
-        snakemake.params.dataset["classes"],
+        snakemake.params.classes,
     )
     print(f"{len(detections)} detections in {len(detections.image_ids)} images")
     write_table(detections, snakemake.output[0])
