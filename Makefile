@@ -1,13 +1,15 @@
 # make demo   the demo from a fresh clone: environment, run, report
 # make test   everything that must hold before a change lands
+# make bench  speed and memory, into results/bench; SIZES="1000 5000" are numbers of images
 
 PYTHON ?= python3
 CORES ?= 2
+SIZES ?= 1000
 VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test lint typecheck pytest format lock clean
+.PHONY: demo test lint typecheck pytest bench format lock clean
 
 demo: $(VENV)/.demo
 	snakemake data --cores $(CORES)
@@ -30,6 +32,9 @@ typecheck: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	python -m pytest
+
+bench: $(VENV)/.dev
+	PYTHONPATH=workflow python tests/benchmarks/bench_evaluation.py $(SIZES)
 
 format: $(VENV)/.dev
 	ruff check --fix .

@@ -23,10 +23,10 @@ wildcard_constraints:
     dataset=one_of(DATASETS),
     detector=one_of(DETECTORS),
     protocol=one_of(PROTOCOLS),
-    method=one_of(METHODS),
     shard=r"\d+",
 
 
+include: "rules/download.smk"
 include: "rules/data.smk"
 include: "rules/detection.smk"
 include: "rules/calibration.smk"

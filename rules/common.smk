@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ os.environ.update(PYTHONPATH=str(CODE))
 
 from labelquality import code_digest
 from labelquality.config import load_config
+from labelquality.download import bringing
+from labelquality.errors import DataError
+from labelquality.file_digest import content_digest
 
 CONFIGURATION = json.dumps(config, sort_keys=True)
 config = load_config(config, Path(workflow.basedir) / "config")
@@ -24,12 +28,15 @@ IMPORTED = [name for name, spec in DETECTORS.items() if spec["family"] == "impor
 INFERRED = [name for name in DETECTORS if name not in IMPORTED]
 GENERATED = [name for name, spec in DATASETS.items() if "generate" in spec]
 WITH_TRUTH = [name for name, spec in DATASETS.items() if "truth" in spec["files"]]
+DOWNLOADS = {name: spec.get("downloads", []) for name, spec in DATASETS.items()}
+PAPER1 = ["coco", "voc", "kitti", "cityscapes"]  # in the order of its tables
+PUBLISHED = [name for name in PAPER1 if name in DATASETS]
 TRAINABLE = ["yolov8", "rtdetr", "grounding_dino", "owlvit"]
 
 
 def one_of(names):
     """A wildcard constraint: one of `names`; without names, nothing."""
-    return "|".join(names) or "(?!)"
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def digest(script, *modules):
@@ -38,8 +45,9 @@ def digest(script, *modules):
 
 
 def dataset(wildcards):
-    """Settings of the data set at hand."""
-    return DATASETS[wildcards.dataset]
+    """Settings of the data set at hand; where its files come from changes no result."""
+    spec = DATASETS[wildcards.dataset]
+    return {key: value for key, value in spec.items() if key != "downloads"}
 
 
 def classes(wildcards):
@@ -59,14 +67,74 @@ def root(wildcards):
     return dataset(wildcards)["root"]
 
 
-def file_of(item):
-    """Input function: the data set's file called `item`, none where it has none."""
+def path_of(item):
+    """Params function: path of the data set's file called `item`."""
 
     def path(wildcards):
-        name = dataset(wildcards)["files"].get(item)
-        return [f"{root(wildcards)}/{name}"] if name else []
+        return f"{root(wildcards)}/{dataset(wildcards)['files'][item]}"
 
     return path
+
+
+def receipt(name, file):
+    """What says that a download of the data set `name` is there."""
+    return f"results/{RUN}/data/{name}/downloads/{file}.json"
+
+
+def file_of(item):
+    """Input function: the data set's file called `item`, or what says that it was downloaded.
+
+    None where the data set has no such file.
+    """
+
+    def paths(wildcards):
+        if item not in dataset(wildcards)["files"]:
+            return []
+        name = dataset(wildcards)["files"][item]
+        downloads = bringing(DOWNLOADS[wildcards.dataset], name)
+        receipts = [receipt(wildcards.dataset, file) for file in downloads]
+        return receipts or [path_of(item)(wildcards)]
+
+    return paths
+
+
+def contents_of(item):
+    """Params function: digest of what the engine does not see, files of a folder or downloaded."""
+
+    def contents(wildcards):
+        path = path_of(item)(wildcards)
+        [seen, *_] = file_of(item)(wildcards)
+        os.stat(seen)  # raises where it is missing, and the engine asks again later
+        if seen == path and not os.path.isdir(path):
+            return ""
+        if not os.path.exists(path):
+            raise DataError(
+                f"{path}: was downloaded and is gone; fetch it again with snakemake downloads"
+                " --forcerun download_file"
+            )
+        return content_digest(Path(path), [".xml", ".txt", ".json"])
+
+    return contents
+
+
+def expected_download(wildcards):
+    """What decides which bytes a download brings, and where they go."""
+    [download] = [
+        d for d in DOWNLOADS[wildcards.dataset] if d["path"] == wildcards.file
+    ]
+    keys = ["path", "size", "sha256", "unpack"]
+    return {key: download[key] for key in keys if key in download}
+
+
+def all_downloads():
+    """What says that every download of the run is there."""
+    return [receipt(name, d["path"]) for name, ds in DOWNLOADS.items() for d in ds]
+
+
+def sized_images(wildcards):
+    """Folder of the images where their sizes are read from them."""
+    sized = dataset(wildcards)["format"] in ["voc", "kitti", "yolo"]
+    return file_of("images")(wildcards) if sized else []
 
 
 def weights(wildcards):
@@ -116,15 +184,36 @@ def leaves():
             "table_09_label_error_detection",
             "table_42_calibration_error",
         ],
-        "ours": ["intake"],
+        "ours": [
+            "average_similarity_sensitivity",
+            "intake",
+            "label_error_recall",
+            "method_differences",
+            "review_effort",
+            "soft_evaluation_intervals",
+            "synthetic_against_real",
+        ],
     }
+    for name in PUBLISHED:
+        place = PAPER1.index(name)
+        tables["paper1"] += [
+            f"table_{38 + place}_average_precision_{name}",
+            f"table_{43 + place}_soft_evaluation_{name}",
+        ]
+    if PUBLISHED:
+        tables["ours"] += ["published_comparison"]
     figures = {
         "paper1": [
             "fig_04_ap_vs_as",
             "fig_31_label_error_precision_recall",
             "fig_27_reliability",
         ],
-        "ours": [f"{name}/fig_label_error_gallery" for name in DATASETS],
+        "ours": [
+            *[f"{name}/fig_label_error_gallery" for name in DATASETS],
+            "fig_average_similarity_sensitivity",
+            "fig_review_effort",
+            "fig_synthetic_against_real",
+        ],
     }
     if WITH_TRUTH:
         tables["ours"] += [
@@ -188,10 +277,8 @@ def proposals(wildcards):
     """Proposals of every method from one detector."""
     return expand(
         "results/{run}/error_detection/{dataset}/{detector}/{method}/proposals.parquet",
-        run=wildcards.run,
-        dataset=wildcards.dataset,
-        detector=wildcards.detector,
         method=METHODS,
+        **wildcards,
     )
 
 

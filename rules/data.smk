@@ -46,6 +46,8 @@ rule read_dataset:
     """Read images and original annotations into tables."""
     input:
         annotations=file_of("annotations"),
+        image_list=file_of("image_list"),
+        images=sized_images,
     output:
         images="results/{run}/data/{dataset}/images.parquet",
         annotations="results/{run}/data/{dataset}/annotations.parquet",
@@ -63,6 +65,7 @@ rule read_dataset:
     params:
         dataset=dataset,
         root=root,
+        contents=contents_of("annotations"),
         code=digest("read_dataset"),
     script:
         "../workflow/scripts/read_dataset.py"
@@ -91,6 +94,7 @@ rule read_reannotation:
         dataset=dataset,
         root=root,
         which="reannotation",
+        contents=contents_of("reannotation"),
         code=digest("read_reannotation"),
     script:
         "../workflow/scripts/read_reannotation.py"
@@ -112,6 +116,7 @@ use rule read_reannotation as read_unbiased_votes with:
         dataset=dataset,
         root=root,
         which="unbiased",
+        contents=contents_of("unbiased"),
         code=digest("read_reannotation"),
 
 

@@ -55,7 +55,7 @@ rule detect:
     params:
         detector=detector,
         classes=classes,
-        folder=lambda wildcards: file_of("images")(wildcards)[0],
+        folder=path_of("images"),
         device=config["device"],
         code=detector_code,
     script:

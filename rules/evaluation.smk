@@ -2,7 +2,8 @@
 
 results/{run}/evaluation/
     hard/{dataset}/{detector}/average_precision.csv, per_class.csv
-    {protocol}/{dataset}/{detector}/summary.csv, thresholds.csv
+    {protocol}/{dataset}/{detector}/summary.csv, thresholds.csv, intervals.csv
+    sensitivity/{dataset}/{detector}/average_similarity.csv
 """
 
 
@@ -57,3 +58,51 @@ rule average_similarity:
         code=digest("average_similarity"),
     script:
         "../workflow/scripts/average_similarity.py"
+
+
+rule average_similarity_sensitivity:
+    """Average similarity under every ordering, matching rule and treatment of can't-solve."""
+    input:
+        calibrated="results/{run}/calibration/{dataset}/{detector}/calibrated.parquet",
+        soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
+    output:
+        rows="results/{run}/evaluation/sensitivity/{dataset}/{detector}/average_similarity.csv",
+    log:
+        "results/{run}/logs/average_similarity_sensitivity/{dataset}/{detector}.log",
+    benchmark:
+        "results/{run}/benchmarks/average_similarity_sensitivity/{dataset}/{detector}.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=digest("average_similarity_sensitivity"),
+    script:
+        "../workflow/scripts/average_similarity_sensitivity.py"
+
+
+rule average_similarity_intervals:
+    """How far the figures of soft evaluation move when images are drawn anew."""
+    input:
+        calibrated="results/{run}/calibration/{dataset}/{detector}/calibrated.parquet",
+        soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
+    output:
+        rows="results/{run}/evaluation/{protocol}/{dataset}/{detector}/intervals.csv",
+    log:
+        "results/{run}/logs/average_similarity_intervals/{protocol}/{dataset}/{detector}.log",
+    benchmark:
+        "results/{run}/benchmarks/average_similarity_intervals/{protocol}/{dataset}/{detector}.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        n_draws=config["soft_evaluation"]["draws"],
+        seed=config["seed"],
+        code=digest("average_similarity_intervals"),
+    script:
+        "../workflow/scripts/average_similarity_intervals.py"

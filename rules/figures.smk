@@ -56,6 +56,28 @@ use rule fig_27_reliability as fig_04_ap_vs_as with:
         code=digest("draw_figure"),
 
 
+use rule fig_27_reliability as fig_average_similarity_sensitivity with:
+    input:
+        rows=f"results/{RUN}/tables/ours/average_similarity_sensitivity.csv",
+    output:
+        svg=report(
+            f"results/{RUN}/figures/ours/fig_average_similarity_sensitivity.svg",
+            caption="../workflow/report/fig_average_similarity_sensitivity.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "figure": "Average similarity under every reading of its definition"
+            },
+        ),
+        pdf=f"results/{RUN}/figures/ours/fig_average_similarity_sensitivity.pdf",
+    log:
+        f"results/{RUN}/logs/figures/fig_average_similarity_sensitivity.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/figures/fig_average_similarity_sensitivity.tsv"
+    params:
+        function="average_similarity_sensitivity",
+        code=digest("draw_figure"),
+
+
 use rule fig_27_reliability as fig_31_label_error_precision_recall with:
     input:
         curves=of_detectors(
@@ -77,6 +99,50 @@ use rule fig_27_reliability as fig_31_label_error_precision_recall with:
         f"results/{RUN}/benchmarks/figures/fig_31_label_error_precision_recall.tsv"
     params:
         function="precision_recall",
+        code=digest("draw_figure"),
+
+
+use rule fig_27_reliability as fig_review_effort with:
+    input:
+        curves=of_detectors(
+            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/curves.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+        summary=f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
+    output:
+        svg=report(
+            f"results/{RUN}/figures/ours/fig_review_effort.svg",
+            caption="../workflow/report/fig_review_effort.rst",
+            category="Label error detection",
+            labels={"figure": "Label errors found against boxes reviewed"},
+        ),
+        pdf=f"results/{RUN}/figures/ours/fig_review_effort.pdf",
+    log:
+        f"results/{RUN}/logs/figures/fig_review_effort.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/figures/fig_review_effort.tsv"
+    params:
+        function="review_effort",
+        code=digest("draw_figure"),
+
+
+use rule fig_27_reliability as fig_synthetic_against_real with:
+    input:
+        scores=f"results/{RUN}/tables/ours/synthetic_against_real.csv",
+    output:
+        svg=report(
+            f"results/{RUN}/figures/ours/fig_synthetic_against_real.svg",
+            caption="../workflow/report/fig_synthetic_against_real.rst",
+            category="Label error detection",
+            labels={"figure": "Methods on synthetic and on real label errors"},
+        ),
+        pdf=f"results/{RUN}/figures/ours/fig_synthetic_against_real.pdf",
+    log:
+        f"results/{RUN}/logs/figures/fig_synthetic_against_real.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/figures/fig_synthetic_against_real.tsv"
+    params:
+        function="synthetic_against_real",
         code=digest("draw_figure"),
 
 
@@ -129,7 +195,7 @@ rule fig_label_error_gallery:
         mem_mb=2000,
         runtime=10,
     params:
-        folder=lambda wildcards: file_of("images")(wildcards)[0],
+        folder=path_of("images"),
         code=digest("draw_gallery"),
     script:
         "../workflow/scripts/draw_gallery.py"

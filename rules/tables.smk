@@ -212,6 +212,146 @@ use rule table_01_annotation_counts as table_09_label_error_detection with:
         code=digest("write_leaf"),
 
 
+use rule table_01_annotation_counts as table_label_error_recall with:
+    input:
+        of_detectors(
+            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/groups.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/label_error_recall.csv",
+            caption="../workflow/report/label_error_recall.rst",
+            category="Label error detection",
+            labels={
+                "table": "Recall by kind and size of the label error",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/label_error_recall.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/label_error_recall.html",
+            caption="../workflow/report/label_error_recall.rst",
+            category="Label error detection",
+            labels={
+                "table": "Recall by kind and size of the label error",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/label_error_recall.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/label_error_recall.tsv"
+    params:
+        name="ours/label_error_recall",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_review_effort with:
+    input:
+        of_detectors(
+            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/effort.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/review_effort.csv",
+            caption="../workflow/report/review_effort.rst",
+            category="Label error detection",
+            labels={
+                "table": "Boxes to review until most label errors are found",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/review_effort.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/review_effort.html",
+            caption="../workflow/report/review_effort.rst",
+            category="Label error detection",
+            labels={
+                "table": "Boxes to review until most label errors are found",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/review_effort.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/review_effort.tsv"
+    params:
+        name="ours/review_effort",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_method_differences with:
+    input:
+        of_detectors(
+            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/differences.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/method_differences.csv",
+            caption="../workflow/report/method_differences.rst",
+            category="Label error detection",
+            labels={
+                "table": "Differences between methods and how sure they are",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/method_differences.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/method_differences.html",
+            caption="../workflow/report/method_differences.rst",
+            category="Label error detection",
+            labels={
+                "table": "Differences between methods and how sure they are",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/method_differences.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/method_differences.tsv"
+    params:
+        name="ours/method_differences",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_synthetic_against_real with:
+    input:
+        of_detectors(
+            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/synthetic.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/synthetic_against_real.csv",
+            caption="../workflow/report/synthetic_against_real.rst",
+            category="Label error detection",
+            labels={
+                "table": "Methods on synthetic and on real label errors",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/synthetic_against_real.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/synthetic_against_real.html",
+            caption="../workflow/report/synthetic_against_real.rst",
+            category="Label error detection",
+            labels={
+                "table": "Methods on synthetic and on real label errors",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/synthetic_against_real.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/synthetic_against_real.tsv"
+    params:
+        name="ours/synthetic_against_real",
+        code=digest("write_leaf"),
+
+
 use rule table_01_annotation_counts as table_label_errors_against_truth with:
     input:
         of_datasets(
@@ -345,3 +485,192 @@ use rule table_01_annotation_counts as table_intake with:
     params:
         name="ours/intake",
         code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_average_similarity_sensitivity with:
+    input:
+        of_detectors(
+            "results/{run}/evaluation/sensitivity/{dataset}/{detector}/average_similarity.csv"
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/average_similarity_sensitivity.csv",
+            caption="../workflow/report/average_similarity_sensitivity.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "Average similarity under every reading of its definition",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/average_similarity_sensitivity.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/average_similarity_sensitivity.html",
+            caption="../workflow/report/average_similarity_sensitivity.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "Average similarity under every reading of its definition",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/average_similarity_sensitivity.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/average_similarity_sensitivity.tsv"
+    params:
+        name="ours/average_similarity_sensitivity",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_soft_evaluation_intervals with:
+    input:
+        of_detectors(
+            "results/{run}/evaluation/{protocol}/{dataset}/{detector}/intervals.csv",
+            protocol=MAIN_PROTOCOL,
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/soft_evaluation_intervals.csv",
+            caption="../workflow/report/soft_evaluation_intervals.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "How sure the figures of soft evaluation are",
+                "format": "csv",
+            },
+        ),
+        tex=f"results/{RUN}/tables/ours/soft_evaluation_intervals.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/soft_evaluation_intervals.html",
+            caption="../workflow/report/soft_evaluation_intervals.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "How sure the figures of soft evaluation are",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/soft_evaluation_intervals.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/soft_evaluation_intervals.tsv"
+    params:
+        name="ours/soft_evaluation_intervals",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_38_average_precision with:
+    input:
+        expand(
+            "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv",
+            detector=DETECTORS,
+            allow_missing=True,
+        ),
+    output:
+        csv=report(
+            "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.csv",
+            caption="../workflow/report/table_07_average_precision.rst",
+            category="Paper 1: detection benchmark",
+            labels={"table": "Average precision on {dataset}", "format": "csv"},
+        ),
+        tex="results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.tex",
+        html=report(
+            "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.html",
+            caption="../workflow/report/table_07_average_precision.rst",
+            category="Paper 1: detection benchmark",
+            labels={"table": "Average precision on {dataset}", "format": "html"},
+        ),
+    log:
+        "results/{run}/logs/tables/table_{number}_average_precision_{dataset}.log",
+    benchmark:
+        "results/{run}/benchmarks/tables/table_{number}_average_precision_{dataset}.tsv"
+    wildcard_constraints:
+        number=r"\d+",
+    params:
+        name="paper1/table_07_average_precision",
+        code=digest("write_leaf"),
+
+
+use rule table_01_annotation_counts as table_43_soft_evaluation with:
+    input:
+        expand(
+            "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv",
+            detector=DETECTORS,
+            protocol=PROTOCOLS,
+            allow_missing=True,
+        ),
+    output:
+        csv=report(
+            "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.csv",
+            caption="../workflow/report/table_08_soft_evaluation.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "Evaluation against soft labels on {dataset}",
+                "format": "csv",
+            },
+        ),
+        tex="results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.tex",
+        html=report(
+            "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.html",
+            caption="../workflow/report/table_08_soft_evaluation.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "Evaluation against soft labels on {dataset}",
+                "format": "html",
+            },
+        ),
+    log:
+        "results/{run}/logs/tables/table_{number}_soft_evaluation_{dataset}.log",
+    benchmark:
+        "results/{run}/benchmarks/tables/table_{number}_soft_evaluation_{dataset}.tsv"
+    wildcard_constraints:
+        number=r"\d+",
+    params:
+        name="paper1/table_08_soft_evaluation",
+        code=digest("write_leaf"),
+
+
+rule table_published_comparison:
+    """Our figures beside the published ones."""
+    input:
+        average_precision=f"results/{RUN}/tables/paper1/table_07_average_precision.csv",
+        calibration_error=f"results/{RUN}/tables/paper1/table_42_calibration_error.csv",
+        soft_evaluation=f"results/{RUN}/tables/paper1/table_08_soft_evaluation.csv",
+        published=expand(
+            "config/published/{name}.csv",
+            name=[
+                "names",
+                "average_precision",
+                "calibration_error",
+                "average_similarity",
+            ],
+        ),
+    output:
+        csv=report(
+            f"results/{RUN}/tables/ours/published_comparison.csv",
+            caption="../workflow/report/published_comparison.rst",
+            category="Paper 1: detection benchmark",
+            labels={"table": "Our figures beside the published ones", "format": "csv"},
+        ),
+        tex=f"results/{RUN}/tables/ours/published_comparison.tex",
+        html=report(
+            f"results/{RUN}/tables/ours/published_comparison.html",
+            caption="../workflow/report/published_comparison.rst",
+            category="Paper 1: detection benchmark",
+            labels={
+                "table": "Our figures beside the published ones",
+                "format": "html",
+            },
+        ),
+    log:
+        f"results/{RUN}/logs/tables/published_comparison.log",
+    benchmark:
+        f"results/{RUN}/benchmarks/tables/published_comparison.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        name="ours/published_comparison",
+        code=digest("compare_with_published"),
+    script:
+        "../workflow/scripts/compare_with_published.py"

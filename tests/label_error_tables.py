@@ -130,6 +130,31 @@ def label_errors(
     )
 
 
+def detected(
+    boxes: Any,
+    score: Any = 0.5,
+    category: Any = 0,
+    image_id: Any = "i",
+    *,
+    classes: Sequence[str] = CLASSES,
+    image_ids: Sequence[str] = ("i", "j"),
+) -> Table:
+    n = len(boxes)
+    return make_table(
+        "detections",
+        {
+            "image_id": one_for_all(image_id, n),
+            "score": one_for_all(score, n),
+            "category": one_for_all(category, n),
+        },
+        classes,
+        boxes=boxes_of(boxes),
+        vectors={"probabilities": np.zeros((n, len(classes)), dtype=np.float32)},
+        meta={"probability_kind": "sigmoid"},
+        image_ids=image_ids,
+    )
+
+
 def proposals(
     boxes: Sequence[Sequence[float]],
     score: Any,

@@ -18,7 +18,7 @@ def reliability_bins() -> pd.DataFrame:
         precision = mean**2 if stage == "raw" else mean
         rows.append(("scenes", detector, stage, low, low / 10, low / 10 + 0.1, n, mean, precision))
     columns = "dataset detector stage bin low high n mean_score precision"
-    return pd.DataFrame(rows, columns=columns.split())
+    return pd.DataFrame(rows, columns=columns.split()).assign(binning="equal_width")
 
 
 def detection_scores() -> pd.DataFrame:
@@ -36,13 +36,30 @@ def detection_scores() -> pd.DataFrame:
 
 
 def detection_curves() -> pd.DataFrame:
-    points = {"naive": [(0.05, 0.9)], "score": [(1.0, 0.25), (0.75, 0.5), (0.3, 0.6)]}
+    points = {
+        "naive": [(40, 0.05, 0.9)],
+        "score": [(1, 1.0, 0.25), (2, 0.75, 0.5), (5, 0.3, 0.6)],
+    }
     rows = [
         ("defined", "scenes", detector, "less_restrictive", method, *point)
         for detector, method in product(DETECTORS, points)
         for point in points[method]
     ]
-    columns = "protocol dataset detector variant method precision recall"
+    columns = "protocol dataset detector variant method rank precision recall"
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def synthetic_scores() -> pd.DataFrame:
+    rows = [
+        ("defined", "scenes", detector, method, errors, rate, None if method == "naive" else ap)
+        for detector, method in product(DETECTORS, ("naive", "score"))
+        for errors, rate, ap in (
+            ("synthetic_0.2", 0.2, 0.85),
+            ("synthetic_0.1", 0.1, 0.8),
+            ("stricter", 0.15, 0.5),
+        )
+    ]
+    columns = "protocol dataset detector method errors error_rate AP"
     return pd.DataFrame(rows, columns=columns.split())
 
 
@@ -79,3 +96,19 @@ def distances() -> pd.DataFrame:
     ]
     columns = ["dataset", "label", "subset", "tvd", "root_jsd", "same_class"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def sensitivity_rows() -> pd.DataFrame:
+    orderings = ("entropy_descending", "entropy_ascending", "max_probability", "foreground")
+    rows = []
+    for detector, matching, cant_solve, place in product(
+        DETECTORS, ("greedy", "single_candidate"), ("drop", "keep"), range(4)
+    ):
+        value = 0.6 - 0.03 * (cant_solve == "keep") + 0.02 * (place in (1, 2))
+        choice = (matching, cant_solve, orderings[place])
+        rows.append(("scenes", detector, *choice, value, 0.66, 0.9, 0.594, 0.594 / value))
+    columns = (
+        "dataset detector matching cant_solve_objects ordering AS recall mean_similarity"
+        " recall_x_similarity share_explained"
+    )
+    return pd.DataFrame(rows, columns=columns.split())

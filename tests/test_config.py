@@ -42,6 +42,16 @@ def test_every_shipped_file_matches_its_schema(folder: Path) -> None:
     assert list(config["detectors"]) == names["detectors"]
 
 
+def test_the_run_of_the_papers_is_valid_over_the_demo(folder: Path) -> None:
+    papers = yaml.safe_load((folder / "papers.yaml").read_text(encoding="utf-8"))
+    config = load_config(configuration(folder, **papers), folder)
+    assert list(config["datasets"]) == ["coco", "voc", "kitti", "cityscapes"]
+    assert config["label_errors"]["variants"] == {
+        "less_restrictive": {"min_probability": 0.5, "min_height": 0},
+        "stricter": {"min_probability": 0.8, "min_height": 40},
+    }
+
+
 def test_defaults_of_nested_sections_are_filled_in(folder: Path) -> None:
     minimal = {"run": "mine", "datasets": ["scenes"], "detectors": ["yolov8_scenes"]}
     config = load_config(minimal, folder)

@@ -66,7 +66,7 @@ def test_no_images_at_all(tmp_path: Path) -> None:
 def test_other_names_of_classes_are_mapped(tmp_path: Path) -> None:
     data = instances()
     data["categories"][1]["name"] = "automobile"
-    with pytest.raises(DataError, match=r"annotation 0 \(id 0\): category is not among"):
+    with pytest.raises(DataError, match=r"annotation 0 \(id 0\): category automobile is not"):
         read(tmp_path, data)
     frame = read(tmp_path, data, class_names={"automobile": "car"}).annotations.frame
     assert frame["category"].tolist() == [0, 1, 1]

@@ -1,37 +1,19 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+import yaml
 
-from label_error_tables import CLASSES, boxes_of, one_for_all, originals
+from label_error_tables import detected, originals
 from labelquality.error_detection import METHODS
 from labelquality.error_detection.false_positives import false_positives
 from labelquality.errors import DataError
-from labelquality.tables import Table, make_table, read_table, write_table
+from labelquality.tables import read_table, write_table
 
 A, B = (0, 0, 10, 10), (20, 0, 30, 10)
-
-
-def detected(
-    boxes: Any, score: Any = 0.5, category: Any = 0, image_id: Any = "i", classes: Any = CLASSES
-) -> Table:
-    n = len(boxes)
-    return make_table(
-        "detections",
-        {
-            "image_id": one_for_all(image_id, n),
-            "score": one_for_all(score, n),
-            "category": one_for_all(category, n),
-        },
-        classes,
-        boxes=boxes_of(boxes),
-        vectors={"probabilities": np.zeros((n, len(classes)), dtype=np.float32)},
-        meta={"probability_kind": "sigmoid"},
-        image_ids=["i", "j"],
-    )
 
 
 @pytest.mark.parametrize(("height", "explained"), [(5, True), (4.999, False), (0.1, False)])
@@ -87,6 +69,25 @@ def test_every_method_answers_to_nothing(name: str, tmp_path: Path) -> None:
     table = METHODS[name](detected([]), originals([]))
     assert len(table) == 0
     write_table(table, tmp_path / "empty.parquet")
+
+
+def test_the_configuration_knows_every_method(repository: Path) -> None:
+    schema = yaml.safe_load((repository / "config/schemas/config.schema.yaml").read_text("utf-8"))
+    methods = schema["properties"]["error_detection"]["properties"]["methods"]
+    assert methods["items"]["enum"] == list(METHODS)
+    guide = (repository / "config/README.md").read_text("utf-8")
+    assert all(f"| `{name}` |" in guide for name in METHODS)
+
+
+def test_the_method_in_the_guide_works(repository: Path) -> None:
+    guide = (repository / "config/README.md").read_text("utf-8")
+    [module] = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(module, names)
+    detections = detected([A, B], score=[0.5, 0.6], category=[0, 1])
+    found = names["propose"](detections, originals([(50, 50, 60, 60)], category=1))
+    assert found.frame["score"].tolist() == [0.5, 0.3]
+    assert len(module.splitlines()) <= 20
 
 
 def test_classes_must_agree() -> None:

@@ -58,11 +58,15 @@ def test_backends_agree_with_crowds_ties_empty_images_and_absent_classes(seed: i
     found, truth, _ = random_tables(seed)
     limits = average_precision.SIZE_LIMITS if seed % 2 else (500.0, 4000.0)
     fast, slow = (
-        average_precision.evaluate(found, truth, ids(), backend=backend, size_limits=limits)
+        average_precision.evaluate(
+            found, truth, ids(), backend=backend, size_limits=limits
+        ).summary()
         for backend in BACKENDS
     )
     assert fast == pytest.approx(slow, abs=1e-12)
-    tables = [average_precision.per_class(found, truth, ids(), backend=b) for b in BACKENDS]
+    tables = [
+        average_precision.evaluate(found, truth, ids(), backend=b).per_class() for b in BACKENDS
+    ]
     np.testing.assert_allclose(
         tables[0].drop(columns="category"), tables[1].drop(columns="category"), atol=1e-12
     )
@@ -101,7 +105,7 @@ def test_released_hard_evaluation(shared_data: Path, case: int, backend: str) ->
     }
     for row in record["outputs"]["rows"]:
         table = truth[row["gt"].removeprefix(f"{record['dataset']}_")]
-        numbers = average_precision.evaluate(found, table, image_ids, backend=backend)
+        numbers = average_precision.evaluate(found, table, image_ids, backend=backend).summary()
         for name, value in numbers.items():
             assert (-1 if value is None else value) == pytest.approx(row[name], abs=1e-12), name
 
@@ -131,7 +135,7 @@ def test_perfect_detections_have_precision_1_whatever_the_ids(backend: str) -> N
     boxes = [[0, 0, 10, 10], [20, 20, 40, 40], [0, 0, 120, 120]]
     truth = annotations(boxes, [0, 1, 0], ["a", "a", "b"], 3, box_id=["0", "0", "0"])
     found = detections(boxes, [0.5, 0.5, 0.5], [0, 1, 0], ["a", "a", "b"], 3)
-    numbers = average_precision.evaluate(found, truth, ["a", "b", "c"], backend=backend)
+    numbers = average_precision.evaluate(found, truth, ["a", "b", "c"], backend=backend).summary()
     assert numbers["AP"] == pytest.approx(1.0, abs=1e-12)
     assert numbers["AP_medium"] is None
 
@@ -140,9 +144,11 @@ def test_perfect_detections_have_precision_1_whatever_the_ids(backend: str) -> N
 def test_no_detections_give_0_and_no_objects_give_none(backend: str) -> None:
     found, truth, _ = random_tables(0)
     nothing = np.zeros(0, dtype=int)
-    empty = average_precision.evaluate(found.take(nothing), truth, ids(), backend=backend)
+    empty = average_precision.evaluate(found.take(nothing), truth, ids(), backend=backend).summary()
     assert set(empty.values()) == {0.0}
-    absent = average_precision.evaluate(found, truth.take(nothing), ids(), backend=backend)
+    absent = average_precision.evaluate(
+        found, truth.take(nothing), ids(), backend=backend
+    ).summary()
     assert set(absent.values()) == {None}
 
 
@@ -154,8 +160,8 @@ def test_a_region_without_class_excuses_detections_of_every_class(backend: str) 
     without = annotations(boxes[:2], [0, 1], images[:2], 2)
     inside = [[210, 10, 250, 60], [300, 30, 380, 90]]
     found = detections(inside + boxes[:2], [0.9, 0.8, 0.7, 0.6], [0, 1, 0, 1], ["a"] * 4, 2)
-    excused = average_precision.evaluate(found, with_region, ["a"], backend=backend)
-    counted = average_precision.evaluate(found, without, ["a"], backend=backend)
+    excused = average_precision.evaluate(found, with_region, ["a"], backend=backend).summary()
+    counted = average_precision.evaluate(found, without, ["a"], backend=backend).summary()
     assert excused["AP"] == pytest.approx(1.0, abs=1e-12)
     assert counted["AP"] == pytest.approx(0.5, abs=1e-12)
 
@@ -168,17 +174,17 @@ def test_a_difficult_object_counts_neither_way_and_excuses_one_match(backend: st
     found = detections(boxes, [0.5, 0.9], [0, 0], ["a", "a"], 1)
     twice = detections([*boxes, boxes[1]], [0.5, 0.9, 0.8], [0, 0, 0], ["a"] * 3, 1)
     for table, expected in ((missed, 1.0), (found, 1.0), (twice, 0.5)):
-        numbers = average_precision.evaluate(table, truth, ["a"], backend=backend)
+        numbers = average_precision.evaluate(table, truth, ["a"], backend=backend).summary()
         assert numbers["AP"] == pytest.approx(expected, abs=1e-12)
-    assert average_precision.per_class(found, truth, ["a"])["n_objects"].tolist() == [1]
+    assert average_precision.evaluate(found, truth, ["a"]).per_class()["n_objects"].tolist() == [1]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_rows_and_images_changes_nothing(seed: int) -> None:
     found, truth, _ = random_tables(seed)
-    numbers = average_precision.evaluate(found, truth, ids())
+    numbers = average_precision.evaluate(found, truth, ids()).summary()
     again = average_precision.evaluate(shuffled(found, 1), shuffled(truth, 2), ids()[::-1])
-    assert numbers == again
+    assert numbers == again.summary()
 
 
 def test_inputs_are_left_alone() -> None:
@@ -192,7 +198,7 @@ def test_inputs_are_left_alone() -> None:
 
 def test_per_class_names_the_class_without_objects() -> None:
     found, truth, _ = random_tables(0)
-    table = average_precision.per_class(found, truth, ids())
+    table = average_precision.evaluate(found, truth, ids()).per_class()
     counted = truth.frame[~truth.frame["crowd"] & ~truth.frame["difficult"]]
     counted = counted[counted["region"] == ""]
     assert table["category"].tolist() == list(found.classes)
@@ -201,8 +207,9 @@ def test_per_class_names_the_class_without_objects() -> None:
         (found.frame["category"] == k).sum() for k in (0, 1, 2)
     ]
     assert np.isnan(table["AP"][2])
-    both = [average_precision.evaluate(found, truth, ids())[name] for name in ("AP", "AP50")]
-    assert [table["AP"].mean(), table["AP50"].mean()] == pytest.approx(both, abs=1e-12)
+    both = average_precision.evaluate(found, truth, ids()).summary()
+    for name in ("AP", "AP50"):
+        assert table[name].mean() == pytest.approx(both[name], abs=1e-12)
 
 
 def test_what_is_refused() -> None:

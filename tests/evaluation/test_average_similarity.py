@@ -103,9 +103,7 @@ def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
     objects = Objects(
         plain.frame["image_id"].map(image).to_numpy(), plain.boxes, np.ones((len(plain), 1))
     )
-    result = average_precision._run(
-        detections, plain, ids(), "pycocotools", average_precision.SIZE_LIMITS
-    )
+    result = average_precision.evaluate(detections, plain, ids(), backend="pycocotools")
     walk = Walk.along(descending(score), np.zeros((3, 60)), np.ones(60, dtype=bool))
     for size, iou, outcome in outcomes(predictions, objects, PROTOCOLS["defined"], IOUS, SIZES):
         _, matched, _ = walk.apply(outcome)

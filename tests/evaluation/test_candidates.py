@@ -2,43 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from labelquality import matching
 from labelquality.evaluation import candidates
-from labelquality.evaluation.candidates import Pairs, assign, by_preference, candidate_pairs
+from labelquality.evaluation.candidates import Pairs, by_preference, candidate_pairs
 from labelquality.geometry import iou
-
-
-@st.composite
-def overlaps(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
-    """A small matrix of overlaps with many ties, and the predictions' turns."""
-    n, m = draw(st.integers(0, 6)), draw(st.integers(1, 5))
-    values = draw(st.lists(st.integers(0, 4), min_size=n * m, max_size=n * m))
-    turn = draw(st.permutations(range(n)))
-    return np.array(values, dtype=np.float64).reshape(n, m) / 4, np.array(turn, dtype=np.intp)
-
-
-@given(overlaps())
-@settings(max_examples=80, deadline=None)
-def test_rounds_of_proposals_give_what_choosing_in_turn_gives(
-    case: tuple[np.ndarray, np.ndarray],
-) -> None:
-    overlap, turn = case
-    ia, ib = (i.ravel() for i in np.indices(overlap.shape))
-    order = np.argsort(turn)
-    above = overlap.ravel() >= 0.5
-    pairs = Pairs(ia[above], ib[above], overlap.ravel()[above])
-    pairs = pairs.take(by_preference(pairs, turn))
-    for rule, reference in (
-        ("greedy", matching.by_score),
-        ("single_candidate", matching.single_candidate),
-    ):
-        expected = reference(order, ia, ib, overlap.ravel(), *overlap.shape, 0.5)
-        got = pairs.take(assign(pairs, overlap.shape[1], rule))  # type: ignore[arg-type]
-        found = set(zip(got.prediction.tolist(), got.object.tolist(), strict=True))
-        assert found == set(map(tuple, expected.pairs.tolist()))
 
 
 def test_objects_that_do_not_count_come_last() -> None:

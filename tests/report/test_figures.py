@@ -11,19 +11,25 @@ import pytest
 from matplotlib.figure import Figure
 
 from labelquality.report import figures, style
+from labelquality.report.panels import thinned
 from report_frames import (
     detection_curves,
     detection_scores,
     distances,
     hard_scores,
     reliability_bins,
+    sensitivity_rows,
     soft_scores,
+    synthetic_scores,
 )
 
 DRAWN: dict[str, Callable[[], Figure]] = {
     "reliability": lambda: figures.reliability(reliability_bins()),
     "precision_recall": lambda: figures.precision_recall(detection_curves(), detection_scores()),
+    "review_effort": lambda: figures.review_effort(detection_curves(), detection_scores()),
+    "synthetic_against_real": lambda: figures.synthetic_against_real(synthetic_scores()),
     "ap_vs_as": lambda: figures.ap_vs_as(hard_scores(), soft_scores()),
+    "sensitivity": lambda: figures.average_similarity_sensitivity(sensitivity_rows()),
     "soft_label_error": lambda: figures.soft_label_error(distances()),
 }
 NOTHING = pd.DataFrame()
@@ -68,6 +74,7 @@ def test_a_failing_save_leaves_nothing(tmp_path: Path) -> None:
     ("figure", "says"),
     [
         (lambda: figures.reliability(NOTHING), "No detections"),
+        (lambda: figures.average_similarity_sensitivity(NOTHING), "No detector"),
         (lambda: figures.reliability(reliability_bins().assign(n=0)), "No detections"),
         (lambda: figures.precision_recall(NOTHING, NOTHING), "No label errors"),
         (
@@ -76,6 +83,8 @@ def test_a_failing_save_leaves_nothing(tmp_path: Path) -> None:
             ),
             "No label errors",
         ),
+        (lambda: figures.review_effort(NOTHING, NOTHING), "No label errors"),
+        (lambda: figures.synthetic_against_real(NOTHING), "No method"),
         (lambda: figures.ap_vs_as(NOTHING, NOTHING), "No detector"),
         (lambda: figures.ap_vs_as(hard_scores().assign(AP=np.nan), soft_scores()), "No detector"),
         (lambda: figures.soft_label_error(NOTHING), "No re-annotated"),
@@ -109,6 +118,25 @@ def test_precision_recall_draws_curves_of_ranked_methods_and_points_of_all() -> 
     assert "naive (one operating point)" in [t.get_text() for t in drawn.legends[0].get_texts()]
 
 
+def test_review_effort_draws_rankings_as_steps_and_random_order_as_a_line_to_its_point() -> None:
+    drawn = figures.review_effort(detection_curves(), detection_scores())
+    assert len(drawn.axes) == 2
+    lines = [line.get_xydata().tolist() for line in drawn.axes[0].lines]
+    assert [[1, 0.25], [2, 0.5], [5, 0.6], [40, 0.6]] in lines
+    assert [[40, 0.9]] in lines
+    random_order = next(line for line in lines if len(line) > 10)
+    assert np.allclose([y / x for x, y in random_order], 0.9 / 40)
+    assert "naive (random order)" in [t.get_text() for t in drawn.legends[0].get_texts()]
+
+
+def test_synthetic_errors_are_a_line_and_real_ones_a_marker() -> None:
+    drawn = figures.synthetic_against_real(synthetic_scores())
+    lines = [line.get_xydata().tolist() for line in drawn.axes[0].lines]
+    assert lines == [[[0.1, 0.8], [0.2, 0.85]], [[0.15, 0.5]]]
+    names = [t.get_text() for t in drawn.legends[0].get_texts()]
+    assert names == ["score", "synthetic", "real, stricter"]
+
+
 def test_precision_recall_shows_the_protocols_that_have_curves() -> None:
     released = detection_scores().assign(protocol="released")
     summary = pd.concat([detection_scores(), released], ignore_index=True)
@@ -131,7 +159,7 @@ def test_panels_of_one_variant_stand_together() -> None:
 
 def test_thinning_keeps_both_ends_and_the_shape() -> None:
     x = pd.Series(np.linspace(0, 1, 50_001))
-    thin_x, thin_y = figures._thinned(x, x**2)
+    thin_x, thin_y = thinned(x, x**2)
     assert (thin_x[0], thin_x[-1]) == (0.0, 1.0)
     assert len(thin_x) < 2000
     assert np.abs(np.interp(x, thin_x, thin_y) - x**2).max() < 1e-3

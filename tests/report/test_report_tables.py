@@ -158,7 +158,7 @@ def test_an_empty_table_says_so() -> None:
 def test_every_leaf_is_written_without_rows_and_explains_its_columns(
     name: str, tmp_path: Path
 ) -> None:
-    tables.write_leaf(name, pd.DataFrame(), tmp_path)
+    tables.write_leaf(name, pd.DataFrame(), tmp_path / name)
     frame = pd.read_csv(tmp_path / f"{name}.csv")
     assert len(frame) == 0
     assert set(frame.columns) <= set(COLUMNS)

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 Run = subprocess.CompletedProcess[str]
-LEFT_BEHIND = (".git", ".venv", ".snakemake", "results", "*cache*", ".hypothesis", "*.egg-info")
+LEFT_BEHIND = (
+    ".git",
+    ".venv",
+    ".snakemake",
+    "data",
+    "results",
+    "*cache*",
+    ".hypothesis",
+    "*.egg-info",
+)
 
 
 def copy_of(repository: Path, folder: Path) -> Path:

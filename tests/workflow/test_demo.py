@@ -19,10 +19,16 @@ AIMS = {
     "owlvit_scenes": 0.4,
 }
 TABLES = [
+    "ours/average_similarity_sensitivity",
     "ours/injected_error_recall",
     "ours/intake",
+    "ours/label_error_recall",
     "ours/label_errors_against_truth",
+    "ours/method_differences",
+    "ours/review_effort",
+    "ours/soft_evaluation_intervals",
     "ours/soft_labels_against_truth",
+    "ours/synthetic_against_real",
     "paper1/table_01_annotation_counts",
     "paper1/table_04_label_errors",
     "paper1/table_07_average_precision",
@@ -31,7 +37,10 @@ TABLES = [
     "paper1/table_42_calibration_error",
 ]
 FIGURES = [
+    "ours/fig_average_similarity_sensitivity",
+    "ours/fig_review_effort",
     "ours/fig_soft_label_error",
+    "ours/fig_synthetic_against_real",
     "ours/scenes/fig_label_error_gallery",
     "paper1/fig_04_ap_vs_as",
     "paper1/fig_27_reliability",
@@ -97,6 +106,8 @@ def test_bias_correction_brings_soft_labels_closer_to_the_truth(demo: Path) -> N
 
 def test_calibration_lowers_the_calibration_error(demo: Path) -> None:
     rows = table(demo, "paper1/table_42_calibration_error")
+    assert set(rows["binning"]) == {"equal_width", "equal_mass"}
+    rows = rows[rows["binning"] == "equal_width"]
     assert len(rows) == len(AIMS)
     assert (rows["ece_isotonic"] < rows["ece_raw"]).all()
     assert (rows["ece_isotonic"] < 0.03).all()
@@ -115,6 +126,45 @@ def test_ranking_by_score_beats_reviewing_every_false_positive(demo: Path) -> No
     naive = rows[rows["method"] == "naive"].set_index(keys)["best_f1"]
     ranked = rows[rows["method"] == "score"].set_index(keys)["best_f1"]
     assert (ranked >= naive).all()
+
+
+def test_confidence_saves_most_of_the_review(demo: Path) -> None:
+    rows = table(demo, "ours/review_effort").set_index("method")
+    assert (rows["effort_80"]["naive"] == 1).all()
+    assert (rows["effort_80"]["score"] < 0.25).all()
+
+
+def test_precision_has_an_interval_around_it_and_methods_differ(demo: Path) -> None:
+    rows = table(demo, "paper1/table_09_label_error_detection")
+    ranked = rows[rows["method"] != "naive"]
+    assert (ranked["AP_low"] <= ranked["AP"]).all()
+    assert (ranked["AP"] <= ranked["AP_high"]).all()
+    pairs = table(demo, "ours/method_differences")
+    pairs = pairs[(pairs["measure"] == "AP") & (pairs["variant"] == "less_restrictive")]
+    against = pairs[(pairs["method"] == "score") & (pairs["other"] == "objectlab")]
+    # As in the paper, image scores make a worse order than confidence alone.
+    assert len(against) == len(AIMS)
+    assert (against["low"] > 0).all()
+
+
+def test_errors_found_by_kind_and_by_size_are_all_errors_found(demo: Path) -> None:
+    rows = table(demo, "ours/label_error_recall")
+    keys = ["detector", "variant", "method"]
+    by_kind, by_size = (
+        rows[rows["by"] == by].groupby(keys)["found"].sum() for by in ("kind", "size")
+    )
+    assert by_kind.equals(by_size)
+
+
+def test_synthetic_errors_stand_beside_the_real_ones(demo: Path) -> None:
+    rows = table(demo, "ours/synthetic_against_real")
+    for _, of_method in rows.groupby(["detector", "method"]):
+        synthetic = of_method[of_method["errors"].str.startswith("synthetic")]
+        assert synthetic["error_rate"].is_monotonic_increasing
+        assert set(of_method["errors"]) - set(synthetic["errors"]) == {
+            "less_restrictive",
+            "stricter",
+        }
 
 
 def digests(results: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from labelquality.scenes import write_scenes
 
 pytestmark = pytest.mark.workflow
 PARTS = ("input", "output", "log", "benchmark", "params", "threads", "resources", "conda")
-WITHOUT_INPUT = {"generate_scenes", "training_scenes"}
+WITHOUT_INPUT = {"download_file", "generate_scenes", "training_scenes"}
 
 
 def rules(repository: Path) -> dict[str, str]:

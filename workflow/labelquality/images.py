@@ -49,6 +49,20 @@ def load_rgb(path: str | Path) -> np.ndarray:
         raise DataError(f"{path}: cannot be decoded ({error}); fetch it again") from error
 
 
+def image_size(path: str | Path) -> tuple[int, int]:
+    """Width and height of the stored pixels in an image file's header; nothing is decoded.
+
+    Raises DataError for a missing file and for one that is no image.
+    """
+    try:
+        with open_image(path) as image:
+            return image.size
+    except FileNotFoundError:
+        raise DataError(f"{path}: image not found; check the image folder") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"{path}: not an image that can be read; fetch it again") from error
+
+
 def in_shard(image_ids: Iterable[str], shard: int, n_shards: int) -> NDArray[np.bool_]:
     """Which images belong to `shard` of `n_shards`; shape (n,).
 

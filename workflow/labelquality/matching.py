@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 Ints = NDArray[np.intp]
@@ -26,9 +26,9 @@ class Matching:
     unmatched_b: Ints
 
     @staticmethod
-    def of(pairs: list[tuple[int, int]], n_a: int, n_b: int) -> Matching:
+    def of(pairs: ArrayLike, n_a: int, n_b: int) -> Matching:
         """Collect `pairs` in the order in which they were made."""
-        array = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        array = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         free_a, free_b = np.ones(n_a, dtype=bool), np.ones(n_b, dtype=bool)
         free_a[array[:, 0]] = free_b[array[:, 1]] = False
         return Matching(array, np.flatnonzero(free_a), np.flatnonzero(free_b))
@@ -79,17 +79,9 @@ def by_score(
     `order` (n_a,) lists the indices of a from the first to choose to the last. Ties of similarity
     go to the first b. This is the rule of detection benchmarks: a taken box leaves second choices.
     """
-    rank = np.empty(n_a, dtype=np.intp)
-    rank[order] = np.arange(n_a)
-    keep = np.flatnonzero(similarity >= threshold)
-    turns = keep[np.lexsort((ib[keep], -similarity[keep], rank[ia[keep]]))]
-    free_a, free_b = [True] * n_a, [True] * n_b
-    pairs = []
-    for a, b in zip(ia[turns].tolist(), ib[turns].tolist(), strict=True):
-        if free_a[a] and free_b[b]:
-            free_a[a] = free_b[b] = False
-            pairs.append((a, b))
-    return Matching.of(pairs, n_a, n_b)
+    turns = _turns(order, ia, ib, similarity, n_a, threshold)
+    taken = turns[choose(ia[turns], ib[turns], n_b)]
+    return Matching.of(np.column_stack([ia[taken], ib[taken]]), n_a, n_b)
 
 
 def single_candidate(
@@ -99,10 +91,44 @@ def single_candidate(
 
     The rule of paper 1's released evaluator.
     """
-    best_first = np.lexsort((ib, -similarity, ia))
-    _, first = np.unique(ia[best_first], return_index=True)
-    best = best_first[first]
-    return by_score(order, ia[best], ib[best], similarity[best], n_a, n_b, threshold)
+    turns = _turns(order, ia, ib, similarity, n_a, threshold)
+    taken = turns[choose(ia[turns], ib[turns], n_b, second_choices=False)]
+    return Matching.of(np.column_stack([ia[taken], ib[taken]]), n_a, n_b)
+
+
+def _turns(order: Ints, ia: Ints, ib: Ints, similarity: Floats, n_a: int, threshold: float) -> Ints:
+    """Pairs that reach `threshold` in the order of choosing: by turn, then by preference."""
+    rank = np.empty(n_a, dtype=np.intp)
+    rank[order] = np.arange(n_a)
+    keep = np.flatnonzero(similarity >= threshold)
+    return keep[np.lexsort((ib[keep], -similarity[keep], rank[ia[keep]]))]
+
+
+def choose(ia: Ints, ib: Ints, n_b: int, *, second_choices: bool = True) -> Ints:
+    """Indices of the pairs (m,) that choosing in turn matches, one to one, ascending.
+
+    All pairs of one a stand together, best first, and the a stand in the order of their turns. Each
+    takes its best b that is still free or, without second choices, its best b or nothing.
+
+    Every a proposes, a b keeps the earliest proposer, and the others propose to their next choice
+    until nobody is turned away. As all b prefer the earlier turn, the outcome is that of choosing
+    one after the other, in a handful of vectorised rounds.
+    """
+    n_pairs = len(ia)
+    if n_pairs == 0:
+        return np.zeros(0, dtype=np.intp)
+    starts = np.flatnonzero(np.diff(ia, prepend=-1))
+    ends = np.append(starts[1:], n_pairs)
+    proposal = starts.copy()
+    proposing = np.arange(len(starts))
+    holder = np.full(n_b, n_pairs, dtype=np.intp)
+    while True:
+        np.minimum.at(holder, ib[proposal[proposing]], proposal[proposing])
+        turned_away = holder[ib[proposal[proposing]]] != proposal[proposing]
+        if not second_choices or not turned_away.any():
+            return np.sort(holder[holder < n_pairs])
+        proposal[proposing[turned_away]] += 1
+        proposing = proposing[proposal[proposing] < ends[proposing]]
 
 
 def optimal(cost: Floats, maximum: float) -> Matching:

@@ -1,6 +1,6 @@
 """Calibrate a detector on the original ground truth."""
 
-from labelquality.calibration import calibrate
+from labelquality.calibration.calibrate import calibrate
 from labelquality.frames import write_csv
 from labelquality.logs import job_log
 from labelquality.tables import read_table, write_table
@@ -11,6 +11,8 @@ with job_log(snakemake.log[0]):
         read_table(snakemake.input.detections, "detections"),
         read_table(snakemake.input.annotations, "annotations"),
         method=settings["method"],
+        per=settings["per"],
+        min_count=settings["min_count"],
         folds=settings["folds"],
         iou_threshold=settings["iou_threshold"],
         n_bins=settings["bins"],

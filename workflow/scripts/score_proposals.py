@@ -14,7 +14,10 @@ with job_log(snakemake.log[0]):
         snakemake.params.variants,
         iou_threshold=snakemake.params.iou_threshold,
         injected=read_table(injected[0], "label_errors") if injected else None,
+        size_limits=snakemake.params.size_limits,
+        n_draws=snakemake.params.n_draws,
+        seed=snakemake.params.seed,
     )
     named = {key: snakemake.wildcards[key] for key in ("protocol", "dataset", "detector")}
-    for name in ("scores", "curves", "injected"):
-        write_csv(getattr(results, name).assign(**named), snakemake.output[name])
+    for name, path in snakemake.output.items():
+        write_csv(getattr(results, name).assign(**named), path)

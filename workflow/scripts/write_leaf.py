@@ -10,5 +10,5 @@ with job_log(snakemake.log[0]):
     write_leaf(
         snakemake.params.name,
         read_all(snakemake.input),
-        Path(snakemake.output.csv).parents[1],
+        Path(snakemake.output.csv).with_suffix(""),
     )

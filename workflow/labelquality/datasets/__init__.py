@@ -8,9 +8,13 @@ from typing import Any
 
 from labelquality.datasets.adapter import Dataset, Repairs
 from labelquality.datasets.checks import check_images
+from labelquality.datasets.cityscapes import read_cityscapes
 from labelquality.datasets.coco import read_coco
+from labelquality.datasets.kitti import read_kitti
 from labelquality.datasets.soft_labels import Reannotation, read_reannotation
 from labelquality.datasets.truth import Truth, read_truth
+from labelquality.datasets.voc import read_voc
+from labelquality.datasets.yolo import read_yolo
 from labelquality.errors import DataError
 
 __all__ = [
@@ -25,7 +29,13 @@ __all__ = [
     "read_truth",
 ]
 
-FORMATS: dict[str, Callable[[Mapping[str, Any], Path], Dataset]] = {"coco": read_coco}
+FORMATS: dict[str, Callable[[Mapping[str, Any], Path], Dataset]] = {
+    "coco": read_coco,
+    "voc": read_voc,
+    "kitti": read_kitti,
+    "cityscapes": read_cityscapes,
+    "yolo": read_yolo,
+}
 """Reader of each format of original annotations."""
 
 

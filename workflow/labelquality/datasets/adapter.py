@@ -23,6 +23,7 @@ INTAKE_COLUMNS = ("file", "item", "action", "reason", "count")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 # Sums of decimal coordinates overshoot the border by this much without anyone having meant it.
 _BORDER_TOLERANCE = 1e-6
+_BOX_FIELDS = ["image_id", "x1", "y1", "x2", "y2", "category", "region", "annotator"]
 
 
 @dataclass
@@ -152,11 +153,62 @@ class Repairs:
     empty_boxes: str = "error"
     unknown_classes: str = "error"
     boxes_outside: str = "clip"
+    unknown_images: str = "error"
 
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Repairs:
         """The rules under `repairs` of a data set."""
         return cls(**spec.get("repairs", {}))
+
+
+def sort_classes(
+    raw: Sequence[str],
+    spec: Mapping[str, Any],
+    records: Records,
+    intake: Intake,
+    regions: Mask | None = None,
+) -> tuple[NDArray[np.int32], Mask]:
+    """Class index (n,) of annotations with the class names `raw` (n,), and which to keep (n,).
+
+    The data set's `excluded_classes` are dropped and counted, other unknown ones treated as its
+    `repairs` say. Annotations that are `regions` (n,) need no class; theirs is -1.
+
+    Raises DataError for an unknown class that no rule permits.
+    """
+    names = ClassNames.of(spec)
+    excluded = {condensed(name): name for name in spec.get("excluded_classes", ())}
+    for short, name in excluded.items():
+        if names.find(short) >= 0:
+            raise DataError(
+                f"data set {spec['name']}: excluded_classes: {name} is also among classes; take it"
+                " out of one of them"
+            )
+    found = {name: names.find_real(name) for name in dict.fromkeys(raw)}
+    plain = np.ones(len(raw), dtype=bool) if regions is None else ~regions
+    category = np.where(plain, np.array([found[name] for name in raw], dtype=np.int32), -1)
+    unknown = plain & (category < 0)
+    for name in sorted(name for name, index in found.items() if index < 0):
+        if condensed(name) in excluded:
+            rows = unknown & np.array([other == name for other in raw], dtype=bool)
+            unknown &= ~rows
+            intake.add("annotation", "dropped", f"class {name} is excluded", int(rows.sum()))
+    if Repairs.of(spec).unknown_classes == "error":
+        first = raw[int(np.flatnonzero(unknown)[0])] if unknown.any() else ""
+        records.refuse(
+            unknown,
+            f"category {first} is not among the data set's classes",
+            "add it to classes, class_names or excluded_classes, set repairs.unknown_classes, or"
+            " remove",
+        )
+    intake.add("annotation", "dropped", "class is not in the data set", int(unknown.sum()))
+    return category.astype(np.int32), ~plain | (category >= 0)
+
+
+def count_repeats(table: Table, intake: Intake) -> None:
+    """Note how many annotations stand twice, and how many were read."""
+    repeated = int(table.frame.duplicated(_BOX_FIELDS).sum())
+    intake.add("annotation", "kept", "repeats another box of the same class", repeated)
+    intake.add("annotation", "read", "", len(table))
 
 
 def mend_boxes(

@@ -97,6 +97,11 @@ class Records:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def take(self, kept: NDArray[np.intp]) -> Records:
+        """Only the records `kept`, still named by where they stand in the file."""
+        rows = [self.rows[row] for row in kept]
+        return Records(self.file, rows, lambda row: self.describe(int(kept[row])))
+
     def error(self, row: int, problem: str, remedy: str = "mend or remove it") -> DataError:
         """The error that says what is wrong with one record and what to do about it."""
         return DataError(f"{self.file}: {self.describe(row)}: {problem}; {remedy}")

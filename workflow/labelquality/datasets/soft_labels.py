@@ -98,7 +98,7 @@ def read_reannotation(
     data = load_json(path)
     intake, names = Intake(path.name), ClassNames.of(spec)
     order = class_order(data, names, path.name)
-    image, own_names, records = _objects(data, images, path.name, intake)
+    image, own_names, records = _objects(data, images, path.name, Repairs.of(spec), intake)
     prefix = "unbiased_" if which == "unbiased" else ""
     sizes = images.frame[["width", "height"]].to_numpy(dtype=np.float64)[image]
     boxes, kept = mend_boxes(
@@ -165,7 +165,7 @@ def _votes_table(
 
 
 def _objects(
-    data: dict[str, Any], images: Table, file: str, intake: Intake
+    data: dict[str, Any], images: Table, file: str, repairs: Repairs, intake: Intake
 ) -> tuple[NDArray[np.intp], list[str], Records]:
     """Row of each object's image, its name `{image key}_{index}`, and all objects in one list."""
     row_of = {image_id: row for row, image_id in enumerate(images.frame["image_id"])}
@@ -173,12 +173,16 @@ def _objects(
     rows: list[dict[str, Any]] = []
     place: list[tuple[str, int]] = []
     image: list[int] = []
+    unknown_images = 0
     for key, objects in member(data, "objects", dict, file).items():
         found = row_of.get(key, row_of.get(image_stem(key), -1))
+        if found < 0 and repairs.unknown_images == "drop":
+            unknown_images += 1
+            continue
         if found < 0:
             raise DataError(
                 f"{file}: objects: image {key} is not among the data set's {len(images)} images;"
-                " read the matching split, or remove it"
+                " read the matching split, set repairs.unknown_images, or remove it"
             )
         if found in key_of:
             raise DataError(
@@ -202,6 +206,7 @@ def _objects(
     records = Records(file, rows, describe)
     records.check_objects()
     intake.add("image", "read", "", len(key_of))
+    intake.add("image", "dropped", "is not in the split", unknown_images)
     intake.add("image", "kept", "has no entry in the file", len(images) - len(key_of))
     return np.array(image, dtype=np.intp), [f"{key}_{i}" for key, i in place], records
 

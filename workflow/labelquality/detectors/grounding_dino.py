@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from labelquality.detectors.base import ImageDetections, ProbabilityKind
-from labelquality.detectors.open_vocabulary import (
+from labelquality.detectors.common import (
     corners,
     detections,
     equal_shapes,

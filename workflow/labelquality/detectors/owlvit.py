@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelquality.detectors.base import ImageDetections, ProbabilityKind
-from labelquality.detectors.open_vocabulary import (
+from labelquality.detectors.common import (
     corners,
     detections,
     equal_shapes,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from labelquality.detectors.base import ImageDetections, ProbabilityKind, match_classes
-from labelquality.detectors.open_vocabulary import (
+from labelquality.detectors.common import (
     corners,
     detections,
     from_pretrained,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelquality.detectors.base import ImageDetections, ProbabilityKind, match_classes
-from labelquality.detectors.open_vocabulary import corners, detections
+from labelquality.detectors.common import corners, detections
 from labelquality.detectors.weights import load_float32
 from labelquality.errors import DataError
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,18 +24,26 @@ def false_positives(
 
     Raises DataError where the two tables differ in their classes.
     """
+    objects = labelled_objects(detections, annotations)
+    ia, ib = same_image_pairs(*_codes_by_image_and_class(detections, objects))
+    explained = iou(detections.boxes[ia], objects.boxes[ib]) >= iou_threshold
+    unexplained = np.ones(len(detections), dtype=bool)
+    unexplained[ia[explained]] = False
+    return unexplained
+
+
+def labelled_objects(detections: Table, annotations: Table) -> Table:
+    """The annotations of single objects of a known class, to compare with `detections`.
+
+    Raises DataError where the two tables differ in their classes.
+    """
     if detections.classes != annotations.classes:
         raise DataError(
             f"label-error proposals: the detector's classes {detections.classes} are not those of"
             f" the annotations {annotations.classes}; map them to the data set's"
         )
     known = annotations.frame["category"].to_numpy() >= 0
-    objects = annotations.take(known & ~is_region(annotations))
-    ia, ib = same_image_pairs(*_codes_by_image_and_class(detections, objects))
-    explained = iou(detections.boxes[ia], objects.boxes[ib]) >= iou_threshold
-    unexplained = np.ones(len(detections), dtype=bool)
-    unexplained[ia[explained]] = False
-    return unexplained
+    return annotations.take(known & ~is_region(annotations))
 
 
 def _codes_by_image_and_class(*tables: Table) -> list[NDArray[np.intp]]:
@@ -45,17 +55,20 @@ def _codes_by_image_and_class(*tables: Table) -> list[NDArray[np.intp]]:
     ]
 
 
-def as_proposals(detections: Table, method: str, score: ArrayLike) -> Table:
-    """A table of proposals with the boxes of `detections` and a `score` each (or one for all)."""
+def as_proposals(
+    boxes: Table, method: str, score: ArrayLike, *, meta: Mapping[str, str] | None = None
+) -> Table:
+    """A table of proposals at the `boxes` of any table, with a `score` each (or one for all)."""
     return make_table(
         "proposals",
         {
-            "image_id": detections.frame["image_id"],
+            "image_id": boxes.frame["image_id"],
             "method": method,
-            "category": detections.frame["category"],
+            "category": boxes.frame["category"],
             "score": score,
         },
-        detections.classes,
-        boxes=detections.boxes,
-        image_ids=detections.image_ids,
+        boxes.classes,
+        boxes=boxes.boxes,
+        meta=meta,
+        image_ids=boxes.image_ids,
     )

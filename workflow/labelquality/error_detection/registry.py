@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labelquality.error_detection import naive, score
+from labelquality.error_detection import mistakenness, naive, objectlab, score
 from labelquality.tables import Table
 
 Method = Callable[[Table, Table], Table]
@@ -13,4 +13,7 @@ Method = Callable[[Table, Table], Table]
 METHODS: dict[str, Method] = {
     "naive": naive.propose,
     "score": score.propose,
+    "objectlab": objectlab.propose,
+    "objectlab_boxes": objectlab.propose_boxes,
+    "mistakenness": mistakenness.propose,
 }

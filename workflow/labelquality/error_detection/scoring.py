@@ -33,13 +33,23 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class _Matched:
-    """Ranked proposals: their scores and whether each is right (n,); errors and whether found."""
+class Ranked:
+    """Proposals, most suspicious first, and which of the `errors` they find.
+
+    `scores`, `right` and `image_id` (n,) per proposal; `found_at` (m,) is the rank, from 1, of the
+    proposal that finds each error, infinite for an error that none finds.
+    """
 
     scores: Floats
     right: NDArray[np.bool_]
+    image_id: NDArray[np.object_]
     errors: Table
-    found: NDArray[np.bool_]
+    found_at: Floats
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order means anything; proposals without scores (NaN) have none."""
+        return not np.isnan(self.scores).any()
 
 
 def score(
@@ -66,17 +76,20 @@ def score(
     Raises DataError when some proposals have a score and some have not, or when they come from
     several methods.
     """
-    matched = _match(proposals, errors, image_ids, iou_threshold)
-    n_errors = len(matched.errors)
-    ranked = not np.isnan(matched.scores).any()
-    curve = _curve(matched, n_errors)
-    if not ranked:
+    return score_ranked(rank(proposals, errors, image_ids, iou_threshold=iou_threshold))
+
+
+def score_ranked(ranked: Ranked) -> Scores:
+    """The same for proposals that are ranked and matched already."""
+    n_errors = len(ranked.errors)
+    curve = _curve(ranked, n_errors)
+    if not ranked.is_ordered:
         curve = curve.tail(1).reset_index(drop=True)
     average = average_precision(curve["precision"].to_numpy(), curve["recall"].to_numpy())
     summary: dict[str, float] = {
-        "n_proposals": len(matched.scores),
+        "n_proposals": len(ranked.scores),
         "n_errors": n_errors,
-        "AP": average if ranked and n_errors else np.nan,
+        "AP": average if ranked.is_ordered and n_errors else np.nan,
     }
     return Scores(summary | _best_point(curve, n_errors), curve)
 
@@ -97,13 +110,44 @@ def recall_by_kind(
     if threshold is not None:
         scores = proposals.frame["score"].to_numpy(dtype=np.float64)
         proposals = proposals.take((scores >= threshold) | np.isnan(scores))
-    matched = _match(proposals, errors, image_ids, iou_threshold)
-    kind = matched.errors.frame["kind"].to_numpy()
+    ranked = rank(proposals, errors, image_ids, iou_threshold=iou_threshold)
+    kind = ranked.errors.frame["kind"].to_numpy()
     table = pd.DataFrame({"kind": KINDS})
     table["n"] = [int((kind == k).sum()) for k in KINDS]
-    table["found"] = [int((matched.found & (kind == k)).sum()) for k in KINDS]
+    found = np.isfinite(ranked.found_at)
+    table["found"] = [int((found & (kind == k)).sum()) for k in KINDS]
     table["recall"] = table["found"] / table["n"]
     return table
+
+
+def recall_by_group(ranked: Ranked, group: NDArray, names: Sequence[str]) -> pd.DataFrame:
+    """Share of the errors of each group that are found, at all and down to the best F1.
+
+    `group` (m,) holds one of `names` for each error. Columns group, n, found, recall,
+    found_at_best_f1, recall_at_best_f1; the recall of a group without errors is NaN.
+    """
+    curve = score_ranked(ranked).curve
+    # Without errors or proposals there is no best point, and nothing is found before rank 0.
+    known = not curve.empty and len(ranked.errors) > 0
+    best = curve["rank"].iloc[int(np.argmax(curve["f1"].to_numpy()))] if known else 0
+    table = pd.DataFrame({"group": list(names)})
+    table["n"] = [int((group == name).sum()) for name in names]
+    for suffix, last in (("", len(ranked.scores)), ("_at_best_f1", best)):
+        found = ranked.found_at <= last
+        table[f"found{suffix}"] = [int((found & (group == name)).sum()) for name in names]
+        table[f"recall{suffix}"] = table[f"found{suffix}"] / table["n"]
+    return table
+
+
+def turning_points(curve: pd.DataFrame) -> pd.DataFrame:
+    """The first and the last row of a curve, every hit and the row before it.
+
+    Between two hits recall stands still and precision falls, so a drawing misses nothing.
+    """
+    hit = np.diff(curve["recall"].to_numpy(), prepend=0.0) > 0
+    keep = hit | np.append(hit[1:], True)[: len(hit)]
+    keep[:1] = True
+    return curve[keep].reset_index(drop=True)
 
 
 def average_precision(precision: Floats, recall: Floats) -> float:
@@ -112,9 +156,14 @@ def average_precision(precision: Floats, recall: Floats) -> float:
     return float(np.sum(np.diff(recall, prepend=0.0) * envelope))
 
 
-def _match(
-    proposals: Table, errors: Table, image_ids: Sequence[str] | None, iou_threshold: float
-) -> _Matched:
+def rank(
+    proposals: Table,
+    errors: Table,
+    image_ids: Sequence[str] | None = None,
+    *,
+    iou_threshold: float = 0.1,
+) -> Ranked:
+    """Order proposals and match them; parameters and errors as in `score`."""
     _check(proposals)
     errors = errors.take((errors.frame["kind"] != "original_only").to_numpy())
     images = errors.image_ids if image_ids is None else image_ids
@@ -123,16 +172,22 @@ def _match(
             table.take(table.frame["image_id"].isin(images).to_numpy())
             for table in (proposals, errors)
         )
+    image_id = proposals.frame["image_id"]
     scores = proposals.frame["score"].to_numpy(dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
-    ia, ib = same_image_pairs(*image_codes(proposals.frame["image_id"], errors.frame["image_id"]))
+    ia, ib = same_image_pairs(*image_codes(image_id, errors.frame["image_id"]))
     overlap = iou(proposals.boxes[ia], errors.boxes[ib])
     matching = by_score(order, ia, ib, overlap, len(proposals), len(errors), iou_threshold)
+    a, b = matching.pairs.T
     right = np.zeros(len(proposals), dtype=bool)
-    right[matching.pairs[:, 0]] = True
-    found = np.zeros(len(errors), dtype=bool)
-    found[matching.pairs[:, 1]] = True
-    return _Matched(scores[order], right[order], errors, found)
+    right[a] = True
+    place = np.empty(len(order))
+    place[order] = np.arange(1, len(order) + 1)
+    found_at = np.full(len(errors), np.inf)
+    found_at[b] = place[a]
+    return Ranked(
+        scores[order], right[order], image_id.to_numpy(dtype=object)[order], errors, found_at
+    )
 
 
 def _check(proposals: Table) -> None:
@@ -147,17 +202,17 @@ def _check(proposals: Table) -> None:
         )
 
 
-def _curve(matched: _Matched, n_errors: int) -> pd.DataFrame:
-    rank = np.arange(1, len(matched.right) + 1)
-    hits = np.cumsum(matched.right)
-    precision = hits / rank
-    recall = hits / n_errors if n_errors else np.full(len(rank), np.nan)
+def _curve(ranked: Ranked, n_errors: int) -> pd.DataFrame:
+    place = np.arange(1, len(ranked.right) + 1)
+    hits = np.cumsum(ranked.right)
+    precision = hits / place
+    recall = hits / n_errors if n_errors else np.full(len(place), np.nan)
     with np.errstate(invalid="ignore"):
         f1 = np.where(hits == 0, 0.0 * recall, 2 * precision * recall / (precision + recall))
     return pd.DataFrame(
         {
-            "rank": rank,
-            "threshold": matched.scores,
+            "rank": place,
+            "threshold": ranked.scores,
             "precision": precision,
             "recall": recall,
             "f1": f1,

@@ -34,6 +34,59 @@ _MOST = (1, 10, 100)
 _IGNORED_AREA = -1.0
 
 
+@dataclass(frozen=True)
+class Result:
+    """COCO's arrays, from which both the 12 numbers and those of the classes are read.
+
+    precision (IoU, recall level, class, size, most detections), recall without the level; -1 where
+    there is nothing to find. object_classes, detection_classes: class of every object that counts
+    and of every detection.
+    """
+
+    classes: tuple[str, ...]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    object_classes: NDArray[np.intp]
+    detection_classes: NDArray[np.intp]
+
+    def summary(self) -> dict[str, float | None]:
+        """COCO's 12 numbers in [0, 1]; None where no object is in the range."""
+        precision, recall = self.precision, self.recall
+        numbers = {
+            "AP": precision[:, :, :, 0, 2],
+            "AP50": precision[0, :, :, 0, 2],
+            "AP75": precision[5, :, :, 0, 2],
+        }
+        numbers |= {f"AP_{s}": precision[:, :, :, i, 2] for i, s in enumerate(_SIZES) if i}
+        numbers |= {f"AR_{n}": recall[:, :, 0, i] for i, n in enumerate(_MOST)}
+        numbers |= {f"AR_{s}": recall[:, :, i, 2] for i, s in enumerate(_SIZES) if i}
+        return {name: _mean(values) for name, values in numbers.items()}
+
+    def per_class(self) -> pd.DataFrame:
+        """AP and AP50 of each class: category (its name), n_objects, n_detections, AP, AP50.
+
+        Crowds, regions and difficult objects are not counted as objects; AP is NaN without objects.
+        """
+        n_classes = len(self.classes)
+        precision = self.precision[:, :, :, 0, 2]
+        by_class = [_mean(precision[:, :, k]) for k in range(n_classes)]
+        by_class_50 = [_mean(precision[0, :, k]) for k in range(n_classes)]
+        return pd.DataFrame(
+            {
+                "category": list(self.classes),
+                "n_objects": np.bincount(self.object_classes, minlength=n_classes),
+                "n_detections": np.bincount(self.detection_classes, minlength=n_classes),
+                "AP": pd.Series(by_class, dtype=np.float64),
+                "AP50": pd.Series(by_class_50, dtype=np.float64),
+            }
+        )
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    known = values[values > -1]
+    return float(np.mean(known)) if known.size else None
+
+
 def evaluate(
     detections: Table,
     ground_truth: Table,
@@ -41,13 +94,13 @@ def evaluate(
     *,
     backend: Backend = "hotcoco",
     size_limits: tuple[float, float] = SIZE_LIMITS,
-) -> dict[str, float | None]:
-    """COCO's 12 numbers in [0, 1] on `image_ids`; None where no object is in the range.
+) -> Result:
+    """Evaluate detections on `image_ids`, with one of the evaluators.
 
-    AP, AP50, AP75, AP_small, AP_medium, AP_large, AR_1, AR_10, AR_100, AR_small, AR_medium,
-    AR_large: means over classes that have objects, IoU thresholds 0.50 to 0.95, 100 detections per
-    image and class. `size_limits` are the areas in square pixels that part small, medium and large,
-    counted to both sides; the area of an object is that of its box.
+    The numbers are AP, AP50, AP75, AP_small, AP_medium, AP_large, AR_1, AR_10, AR_100, AR_small,
+    AR_medium, AR_large: means over classes that have objects, IoU thresholds 0.50 to 0.95, 100
+    detections per image and class. `size_limits` are the areas in square pixels that part small,
+    medium and large, counted to both sides; the area of an object is that of its box.
 
     Crowds and regions are ignore regions of their class, a region without class one of every class:
     detections inside count neither way. A difficult object counts neither way, nor does the
@@ -56,70 +109,6 @@ def evaluate(
     Raises DataError when an image was not processed, the classes differ, a number is not finite or
     an object has no class.
     """
-    result = _run(detections, ground_truth, image_ids, backend, size_limits)
-    precision, recall = result.precision, result.recall
-    numbers = {
-        "AP": precision[:, :, :, 0, 2],
-        "AP50": precision[0, :, :, 0, 2],
-        "AP75": precision[5, :, :, 0, 2],
-    }
-    numbers |= {f"AP_{s}": precision[:, :, :, i, 2] for i, s in enumerate(_SIZES) if i}
-    numbers |= {f"AR_{n}": recall[:, :, 0, i] for i, n in enumerate(_MOST)}
-    numbers |= {f"AR_{s}": recall[:, :, i, 2] for i, s in enumerate(_SIZES) if i}
-    return {name: _mean(values) for name, values in numbers.items()}
-
-
-def per_class(
-    detections: Table,
-    ground_truth: Table,
-    image_ids: Sequence[str],
-    *,
-    backend: Backend = "hotcoco",
-    size_limits: tuple[float, float] = SIZE_LIMITS,
-) -> pd.DataFrame:
-    """AP and AP50 of each class: category (its name), n_objects, n_detections, AP, AP50.
-
-    Crowds, regions and difficult objects are not counted as objects; AP is NaN without objects.
-    Parameters and errors as in `evaluate`.
-    """
-    result = _run(detections, ground_truth, image_ids, backend, size_limits)
-    n_classes = len(detections.classes)
-    precision = result.precision[:, :, :, 0, 2]
-    by_class = [_mean(precision[:, :, k]) for k in range(n_classes)]
-    by_class_50 = [_mean(precision[0, :, k]) for k in range(n_classes)]
-    return pd.DataFrame(
-        {
-            "category": list(detections.classes),
-            "n_objects": np.bincount(result.object_classes, minlength=n_classes),
-            "n_detections": np.bincount(result.detection_classes, minlength=n_classes),
-            "AP": pd.Series(by_class, dtype=np.float64),
-            "AP50": pd.Series(by_class_50, dtype=np.float64),
-        }
-    )
-
-
-@dataclass(frozen=True)
-class _Result:
-    """COCO's arrays: precision (IoU, recall level, class, size, most), recall without the level."""
-
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
-    object_classes: NDArray[np.intp]
-    detection_classes: NDArray[np.intp]
-
-
-def _mean(values: NDArray[np.float64]) -> float | None:
-    known = values[values > -1]
-    return float(np.mean(known)) if known.size else None
-
-
-def _run(
-    detections: Table,
-    ground_truth: Table,
-    image_ids: Sequence[str],
-    backend: Backend,
-    size_limits: tuple[float, float],
-) -> _Result:
     if detections.classes != ground_truth.classes:
         raise DataError(
             f"detections: classes {list(detections.classes)} differ from those of the ground truth"
@@ -133,7 +122,8 @@ def _run(
     n_images, n_classes = len(image_ids), len(detections.classes)
     arrays = _RUNNERS[backend](columns, results, n_images, n_classes, size_limits)
     objects = ~columns["iscrowd"] & (columns["area"] >= 0)
-    return _Result(
+    return Result(
+        detections.classes,
         *arrays,
         (columns["category_ids"][objects] - 1).astype(np.intp),
         (results[:, 6] - 1).astype(np.intp),

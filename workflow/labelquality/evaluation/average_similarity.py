@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from labelquality.distributions import with_background
 from labelquality.errors import DataError
+from labelquality.evaluation.bootstrap import intervals
 from labelquality.evaluation.protocols import Ordering, Protocol
 from labelquality.evaluation.selection import rows_of_images
 from labelquality.evaluation.soft_evaluation import (
@@ -60,19 +61,49 @@ def evaluate(
 
     Raises DataError when an image was not processed or the classes of both tables differ.
     """
-    if calibrated.classes != soft_labels.classes:
-        raise DataError(
-            f"calibrated: classes {list(calibrated.classes)} differ from those of the soft labels"
-            f" {list(soft_labels.classes)}; use detections made for this data set"
-        )
     return evaluate_arrays(
-        _predictions(calibrated, image_ids, protocol),
-        _objects(soft_labels, image_ids, column),
+        *_arrays(calibrated, soft_labels, image_ids, protocol, column),
         len(image_ids),
         protocol,
         ious=ious,
         sizes=sizes,
         orderings=orderings,
+    )
+
+
+def evaluate_intervals(
+    calibrated: Table,
+    soft_labels: Table,
+    image_ids: Sequence[str],
+    protocol: Protocol,
+    *,
+    column: str = "corrected",
+    n_draws: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Intervals of the figures by drawing images anew, see `bootstrap.intervals`.
+
+    Parameters and errors as in `evaluate`.
+    """
+    predictions, objects = _arrays(calibrated, soft_labels, image_ids, protocol, column)
+    return intervals(predictions, objects, len(image_ids), protocol, n_draws=n_draws, seed=seed)
+
+
+def _arrays(
+    calibrated: Table,
+    soft_labels: Table,
+    image_ids: Sequence[str],
+    protocol: Protocol,
+    column: str,
+) -> tuple[Predictions, Objects]:
+    if calibrated.classes != soft_labels.classes:
+        raise DataError(
+            f"calibrated: classes {list(calibrated.classes)} differ from those of the soft labels"
+            f" {list(soft_labels.classes)}; use detections made for this data set"
+        )
+    return (
+        _predictions(calibrated, image_ids, protocol),
+        _objects(soft_labels, image_ids, column),
     )
 
 

@@ -1,4 +1,4 @@
-"""Candidate pairs of predictions and objects, and their one-to-one assignment by turn.
+"""Candidate pairs of predictions and objects, and the order in which they are chosen from.
 
 A pair is a prediction and an object of the same image whose IoU reaches the lowest threshold. It is
 found once; thresholds and size ranges only select among the pairs.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,33 +87,3 @@ def by_preference(pairs: Pairs, turn: Ints, ignored: Bools | None = None) -> Int
     if ignored is not None:
         keys = (*keys, ignored[pairs.object])
     return np.lexsort((*keys, turn[pairs.prediction]))
-
-
-def assign(
-    pairs: Pairs, n_objects: int, rule: Literal["greedy", "single_candidate"] = "greedy"
-) -> Ints:
-    """Indices of the pairs that are matched, one to one, ascending.
-
-    `pairs` stand in the order of `by_preference`. Each prediction in turn takes the best object
-    that is still free (`greedy`), or its best object or nothing (`single_candidate`): the rules of
-    `matching.by_score` and `matching.single_candidate`.
-
-    Every prediction proposes, an object keeps the earliest proposer, and the others propose to
-    their next choice until nobody is turned away. As all objects prefer the earlier turn, the
-    outcome is that of choosing one after the other, in a handful of vectorised rounds.
-    """
-    n_pairs = len(pairs)
-    if n_pairs == 0:
-        return np.zeros(0, dtype=np.intp)
-    starts = np.flatnonzero(np.diff(pairs.prediction, prepend=-1))
-    ends = np.append(starts[1:], n_pairs)
-    proposal = starts.copy()
-    proposing = np.arange(len(starts))
-    holder = np.full(n_objects, n_pairs, dtype=np.intp)
-    while True:
-        np.minimum.at(holder, pairs.object[proposal[proposing]], proposal[proposing])
-        turned_away = holder[pairs.object[proposal[proposing]]] != proposal[proposing]
-        if rule == "single_candidate" or not turned_away.any():
-            return np.sort(holder[holder < n_pairs])
-        proposal[proposing[turned_away]] += 1
-        proposing = proposing[proposal[proposing] < ends[proposing]]

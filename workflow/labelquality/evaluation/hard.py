@@ -21,8 +21,7 @@ def evaluate_all(
     images: Sequence[str] = detections.image_ids or ()
     figures, classes = [], []
     for name, ground_truth in ground_truths.items():
-        summary = average_precision.evaluate(detections, ground_truth, images, **options)
-        figures.append({"ground_truth": name, **summary})
-        per_class = average_precision.per_class(detections, ground_truth, images, **options)
-        classes.append(per_class.assign(ground_truth=name))
+        result = average_precision.evaluate(detections, ground_truth, images, **options)
+        figures.append({"ground_truth": name, **result.summary()})
+        classes.append(result.per_class().assign(ground_truth=name))
     return pd.DataFrame(figures), pd.concat(classes, ignore_index=True)

@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+Matching = Literal["greedy", "single_candidate"]
+CantSolve = Literal["drop", "keep"]
 Ordering = Literal["entropy_descending", "entropy_ascending", "max_probability", "foreground"]
 ORDERINGS: tuple[Ordering, ...] = (
     "entropy_descending",
@@ -44,10 +46,10 @@ class Protocol:
     """
 
     name: str
-    matching: Literal["greedy", "single_candidate"] = "greedy"
+    matching: Matching = "greedy"
     ordering: Ordering = "entropy_descending"
     images_without_predictions: Literal["keep", "drop"] = "keep"
-    cant_solve_objects: Literal["keep", "drop"] = "drop"
+    cant_solve_objects: CantSolve = "drop"
     softmax_background: Literal["zero", "product"] = "zero"
     distances_over: Literal["all", "last_of_chunk"] = "all"
     chunk: int = 128

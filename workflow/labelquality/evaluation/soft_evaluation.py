@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from labelquality import geometry
 from labelquality.distributions import entropy
-from labelquality.evaluation.candidates import Pairs, assign, by_preference, candidate_pairs
+from labelquality.evaluation.candidates import Pairs, by_preference, candidate_pairs
 from labelquality.evaluation.protocols import Ordering, Protocol
 from labelquality.evaluation.similarity import (
     RECALL_LEVELS,
@@ -24,6 +24,7 @@ from labelquality.evaluation.similarity import (
     similarities,
     similarities_to_background,
 )
+from labelquality.matching import choose
 from labelquality.ordering import descending
 
 Floats = NDArray[np.float64]
@@ -146,14 +147,7 @@ def evaluate_arrays(
 ) -> pd.DataFrame:
     """As `average_similarity.evaluate`; image codes are 0 to n_images - 1, ties go by row."""
     orderings = tuple(orderings or [protocol.ordering])
-    evaluated = np.ones(n_images, dtype=bool)
-    if protocol.images_without_predictions == "drop":
-        evaluated = np.bincount(predictions.image, minlength=n_images) > 0
-    objects = objects.take(evaluated[objects.image] & _solvable(objects.labels, protocol))
-    sampled = _sampled(predictions.image, evaluated, protocol)
-    to_background, keys = _describe(predictions, orderings, protocol)
-    walks = [Walk.along(descending(key), to_background, sampled) for key in keys]
-
+    objects, walks = prepare(predictions, objects, n_images, protocol, orderings)
     records: list[dict[str, object]] = []
     for size, iou, outcome in outcomes(predictions, objects, protocol, ious, sizes):
         for ordering, walk in zip(orderings, walks, strict=True):
@@ -174,6 +168,29 @@ def evaluate_arrays(
                     | facts
                 )
     return pd.DataFrame.from_records(records)
+
+
+def prepare(
+    predictions: Predictions,
+    objects: Objects,
+    n_images: int,
+    protocol: Protocol,
+    orderings: Sequence[Ordering],
+) -> tuple[Objects, list[Walk]]:
+    """The objects that take part, and a walk along each of `orderings`."""
+    evaluated = evaluated_images(predictions, n_images, protocol)
+    objects = objects.take(evaluated[objects.image] & _solvable(objects.labels, protocol))
+    sampled = _sampled(predictions.image, evaluated, protocol)
+    to_background, keys = _describe(predictions, orderings, protocol)
+    walks = [Walk.along(descending(key), to_background, sampled) for key in keys]
+    return objects, walks
+
+
+def evaluated_images(predictions: Predictions, n_images: int, protocol: Protocol) -> Bools:
+    """Which images take part, shape (n_images,)."""
+    if protocol.images_without_predictions == "keep":
+        return np.ones(n_images, dtype=bool)
+    return np.bincount(predictions.image, minlength=n_images) > 0
 
 
 def outcomes(
@@ -208,7 +225,14 @@ def outcomes(
         choices = by_preference(pairs, turn, ignored=~counts)
         for iou in ious:
             choices = choices[pairs.iou[choices] >= iou]
-            taken = choices[assign(pairs.take(choices), len(counts), protocol.matching)]
+            taken = choices[
+                choose(
+                    pairs.prediction[choices],
+                    pairs.object[choices],
+                    len(counts),
+                    second_choices=protocol.matching == "greedy",
+                )
+            ]
             counted = counts[pairs.object[taken]]
             yield (
                 size,

@@ -68,7 +68,9 @@ COLUMNS: dict[str, Column] = {
     "AR_medium": Column("AR medium", "AR 100 of medium objects", SHARE),
     "AR_large": Column("AR large", "AR 100 of large objects", SHARE),
     "n": Column("n", "Number of items that the row's figures rest on", INTEGER),
-    "binning": Column("binning", "How scores are put into bins"),
+    "binning": Column(
+        "binning", "Bins of scores: of equal width, as in the paper, or of equal numbers"
+    ),
     "ece_raw": Column("ECE raw", "Expected calibration error of the detector's scores", SHARE),
     "ece_platt": Column("ECE Platt", "The same after Platt scaling, out of fold", SHARE),
     "ece_isotonic": Column(
@@ -107,6 +109,26 @@ COLUMNS: dict[str, Column] = {
     "mean_similarity": Column(
         "mean similarity", "Mean similarity (1 - TVD) over all predictions", SHARE
     ),
+    "quantity": Column("quantity", "Which figure the row compares"),
+    "value": Column("value", "The figure on all images", "value"),
+    "n_images": Column("images", "Images that take part", INTEGER),
+    "n_draws": Column("draws", "How often images were drawn anew", INTEGER),
+    "ours": Column("ours", "What this run computed", "value"),
+    "published": Column("published", "What the paper or its repository gives", "value"),
+    "deviation": Column("deviation", "Ours less the published value", "value"),
+    "matching": Column(
+        "matching",
+        "greedy: a prediction whose object is taken tries the next most similar one;"
+        " single_candidate: it stays unmatched",
+    ),
+    "cant_solve_objects": Column(
+        "can't-solve", "What becomes of objects whose most likely entry is can't-solve"
+    ),
+    "ordering": Column("ordering", "Order of the predictions along the similarity-recall curve"),
+    "recall_x_similarity": Column(
+        "recall × similarity", f"Mean {_RANGE} of recall times mean similarity", SHARE
+    ),
+    "share_explained": Column("share of AS", "Recall × similarity divided by AS", "ratio"),
     "method": Column("method", "Label-error detection method"),
     "n_proposals": Column("proposals", "Boxes that the method proposes for review", INTEGER),
     "n_errors": Column("errors", "Label errors to be found", INTEGER),
@@ -114,6 +136,52 @@ COLUMNS: dict[str, Column] = {
     "best_precision": Column("precision", "Precision at the best F1", SHARE),
     "best_recall": Column("recall", "Recall at the best F1", SHARE),
     "best_threshold": Column("threshold", "Score at which the best F1 is reached", "score"),
+    "AP_low": Column("AP from", "Lower end of the 95 % interval of AP", SHARE),
+    "AP_high": Column("AP to", "Upper end of the 95 % interval of AP", SHARE),
+    "best_f1_low": Column("best F1 from", "Lower end of the 95 % interval of best F1", SHARE),
+    "best_f1_high": Column("best F1 to", "Upper end of the 95 % interval of best F1", SHARE),
+    "by": Column("by", "kind of label error, or size of its box"),
+    "group": Column(
+        "group", "missing, misaligned, classification; small, medium, large (limits as for AP)"
+    ),
+    "other": Column("other", "Method that it is compared with"),
+    "measure": Column("measure", "AP or best_f1"),
+    "difference": Column("difference", "Measure of the method minus that of the other", "-1 to 1"),
+    "low": Column("from", "Lower end of the 95 % interval", "-1 to 1"),
+    "high": Column("to", "Upper end of the 95 % interval", "-1 to 1"),
+    "boxes_50": Column(
+        "boxes for 50 %",
+        "Boxes to review, in order of the ranking, until 50 % of the label errors are found",
+        INTEGER,
+    ),
+    "effort_50": Column(
+        "effort for 50 %", "Those, divided by the number expected in random order", "ratio"
+    ),
+    "boxes_80": Column(
+        "boxes for 80 %",
+        "Boxes to review, in order of the ranking, until 80 % of the label errors are found",
+        INTEGER,
+    ),
+    "effort_80": Column(
+        "effort for 80 %", "Those, divided by the number expected in random order", "ratio"
+    ),
+    "boxes_90": Column(
+        "boxes for 90 %",
+        "Boxes to review, in order of the ranking, until 90 % of the label errors are found",
+        INTEGER,
+    ),
+    "effort_90": Column(
+        "effort for 90 %", "Those, divided by the number expected in random order", "ratio"
+    ),
+    "errors": Column(
+        "on errors",
+        "Variant of the real label errors, or synthetic ones made of that share of the objects",
+    ),
+    "error_rate": Column(
+        "error rate",
+        "Label errors to be found, divided by the number of validated objects",
+        "ratio",
+    ),
     "injected": Column("injected", "Label errors put into the original annotations", INTEGER),
     "found": Column("found", "Those among them that were found", INTEGER),
     "found_at_best_f1": Column(

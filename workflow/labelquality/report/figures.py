@@ -13,56 +13,47 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
-from labelquality.calibration import expected_calibration_error
+from labelquality.calibration.reliability import expected_calibration_error
 from labelquality.report import style
+from labelquality.report.error_figures import (
+    precision_recall,
+    review_effort,
+    synthetic_against_real,
+)
+from labelquality.report.panels import cycle, grid, groups
 from labelquality.report.placing import place_labels
-from labelquality.report.tables import grouped
+from labelquality.report.soft_figures import average_similarity_sensitivity
 
-PANELS_ACROSS = 4
-_BEST_F1: dict[str, Any] = {
-    "marker": "o",
-    "markersize": 4.5,
-    "markeredgecolor": "white",
-    "markeredgewidth": 0.6,
-}
-_ONE_POINT: dict[str, Any] = _BEST_F1 | {"marker": "X", "markersize": 6.5}
+__all__ = [
+    "ap_vs_as",
+    "average_similarity_sensitivity",
+    "precision_recall",
+    "reliability",
+    "review_effort",
+    "soft_label_error",
+    "synthetic_against_real",
+]
+
 STAGES = {"raw": style.RAW, "isotonic": style.CALIBRATED, "platt": style.GREEN}
 SHORTEST_CORRELATION = 3
 CROWDED = 10
-
-
-def _groups(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each panel with its title: the values of those `keys` that vary."""
-    varying = [k for k in keys if len(frame[k].unique()) > 1] or list(keys[-1:])
-    for values, rows in grouped(frame, keys).groupby(list(keys), sort=False):
-        named = dict(zip(keys, values, strict=True))
-        yield "\n".join(style.display(named[k]) for k in varying), rows
-
-
-def _grid(n_panels: int, panel_height: float) -> tuple[Figure, int, int]:
-    """A figure with room for the panels, and how many rows and columns they make."""
-    across = min(max(n_panels, 2), PANELS_ACROSS)
-    down = -(-n_panels // across)
-    width = style.PAGE * across / PANELS_ACROSS
-    return Figure(figsize=(width, panel_height * down + 0.25)), down, across
 
 
 @style.styled
 def reliability(bins: pd.DataFrame, *, stages: Sequence[str] = ("raw", "isotonic")) -> Figure:
     """Precision against score before and after calibration, counts per bin below (Fig. 27).
 
-    `bins` has dataset, detector, stage (raw, isotonic, platt), bin, low, high, n, mean_score and
-    precision; one panel per data set and detector, in it the given stages. Bins without detections
-    are left out; the ECE written in each panel is that of its own bins.
+    `bins` has dataset, detector, stage (raw, isotonic, platt), binning, bin, low, high, n,
+    mean_score and precision; one panel per data set and detector, in it the given stages in bins of
+    equal width. Bins without detections are left out; the ECE written in each panel is that of its
+    own bins.
     """
     if bins.empty or not bins["n"].sum():
         return style.says("No detections to calibrate.")
-    bins = bins[bins["stage"].isin(stages)]
-    panels = list(_groups(bins, ("dataset", "detector")))
-    figure, down, across = _grid(len(panels), 2.75)
+    bins = bins[bins["stage"].isin(stages) & (bins["binning"] == "equal_width")]
+    panels = list(groups(bins, ("dataset", "detector")))
+    figure, down, across = grid(len(panels), 2.75)
     cells = figure.add_gridspec(2 * down, across, height_ratios=[3, 1] * down)
     for index, (title, rows) in enumerate(panels):
         row, column = divmod(index, across)
@@ -117,94 +108,6 @@ def _score_counts(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 @style.styled
-def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Precision against recall of label-error detection, naive baseline as a point (Fig. 31).
-
-    `summary` is the table of label-error detection; `curves` has its keys (protocol, dataset,
-    detector, variant, method) and precision, recall in the order of the ranking. One panel per
-    protocol, data set, variant and detector that has a curve. A method without AP is one operating
-    point; on the others the best F1 is marked.
-    """
-    keys = ("protocol", "dataset", "variant", "detector")
-    found = summary
-    if len(summary) and len(curves):
-        found = summary[summary["best_recall"].notna()].merge(curves[list(keys)].drop_duplicates())
-    if found.empty or curves.empty:
-        return style.says("No label errors, or no proposals: there is no precision and recall.")
-    panels = list(_groups(found, keys))
-    colors = dict(zip(dict.fromkeys(found["method"]), _cycle(style.PALETTE), strict=False))
-    figure, down, across = _grid(len(panels), 2.05)
-    for index, (title, rows) in enumerate(panels):
-        axes = figure.add_subplot(down, across, index + 1)
-        axes.set_title(title)
-        same = np.logical_and.reduce([curves[k] == rows[k].iloc[0] for k in keys])
-        _precision_recall_panel(axes, rows, curves[same], colors)
-        if index % across == 0:
-            axes.set_ylabel("precision")
-        if index >= len(panels) - across:
-            axes.set_xlabel("recall")
-    _method_legend(figure, found, colors)
-    return figure
-
-
-def _cycle(colors: Sequence[str]) -> Iterator[str]:
-    while True:
-        yield from colors
-
-
-def _precision_recall_panel(
-    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
-) -> None:
-    _f1_contours(axes)
-    for row in rows.to_dict("records"):
-        color = colors[row["method"]]
-        ranked = not pd.isna(row["AP"])
-        if ranked:
-            curve = curves[curves["method"] == row["method"]]
-            recall, precision = _thinned(curve["recall"], curve["precision"])
-            axes.plot(recall, precision, color=color, zorder=3)
-        axes.plot(
-            row["best_recall"], row["best_precision"], color=color, zorder=4, clip_on=False,
-            linestyle="none", **(_BEST_F1 if ranked else _ONE_POINT),
-        )  # fmt: skip
-    style.unit_square(axes)
-
-
-def _method_legend(figure: Figure, summary: pd.DataFrame, colors: dict[str, str]) -> None:
-    ranked = summary.groupby("method", sort=False)["AP"].count() > 0
-    handles = [
-        Line2D([], [], color=colors[method], **_BEST_F1)
-        if has_ap
-        else Line2D([], [], color=colors[method], linestyle="none", **_ONE_POINT)
-        for method, has_ap in ranked.items()
-    ]
-    names = [
-        f"{style.display(str(method))} ({'best F1 marked' if has_ap else 'one operating point'})"
-        for method, has_ap in ranked.items()
-    ]
-    figure.legend(handles, names, loc="outside upper left", ncols=3, columnspacing=1.6)
-
-
-def _f1_contours(axes: Axes) -> None:
-    """Lines of equal F1, 0.2 to 0.8, named at the right edge."""
-    for f1 in (0.2, 0.4, 0.6, 0.8):
-        recall = np.linspace(f1 / (2 - f1), 1, 60)
-        precision = f1 * recall / (2 * recall - f1)
-        axes.plot(recall, precision, color=style.FAINT, linewidth=0.8)
-        axes.text(1, precision[-1] + 0.01, f"F1 {f1}", ha="right", color=style.MUTED, fontsize=5.5)
-
-
-def _thinned(x: pd.Series, y: pd.Series) -> tuple[NDArray, NDArray]:
-    """The curve without points that no eye could tell from the one before them."""
-    points = np.column_stack([x, y]).astype(float)
-    cell = np.round(points * 500)
-    moves = np.ones(len(points), dtype=bool)
-    moves[1:] = (cell[1:] != cell[:-1]).any(axis=1)
-    moves[-1:] = True
-    return points[moves, 0], points[moves, 1]
-
-
-@style.styled
 def ap_vs_as(
     average_precision: pd.DataFrame,
     soft_evaluation: pd.DataFrame,
@@ -253,7 +156,7 @@ def _limits(values: pd.Series) -> tuple[float, float]:
 def _scatter(
     axes: Axes, rows: pd.DataFrame, datasets: Sequence[str], size: tuple[float, float]
 ) -> None:
-    colors = dict(zip(datasets, _cycle(style.PALETTE), strict=False))
+    colors = dict(zip(datasets, cycle(style.PALETTE), strict=False))
     for index, dataset in enumerate(datasets):
         part = rows[rows["dataset"] == dataset]
         axes.plot(
@@ -287,7 +190,7 @@ def soft_label_error(distances: pd.DataFrame) -> Figure:
     if matched.empty:
         return style.says("No re-annotated object has known probabilities.")
     matched = matched.sort_values("subset", ascending=False, kind="stable")
-    panels = list(_groups(matched, ("dataset", "subset")))
+    panels = list(groups(matched, ("dataset", "subset")))
     figure = Figure(figsize=(style.PAGE / 2 * min(len(panels), 2), 2.5 * -(-len(panels) // 2)))
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(-(-len(panels) // 2), min(len(panels), 2), index + 1)

@@ -26,6 +26,8 @@ PRECISIONS = ("AP", "AP50", "AP75", "AP_small", "AP_medium", "AP_large")
 RECALLS = ("AR_1", "AR_10", "AR_100", "AR_small", "AR_medium", "AR_large")
 SIMILARITIES = ("AS", "AS_50", "AS_75", "AS_small", "AS_medium", "AS_large")
 DISTANCES = ("TVD", "TVD_matched", "root_JSD", "root_JSD_matched")
+METHOD = ("protocol", "dataset", "detector", "variant", "method")
+INTERVALS = ("AP_low", "AP_high", "best_f1_low", "best_f1_high")
 BEST = ("best_f1", "best_precision", "best_recall", "best_threshold")
 
 
@@ -166,10 +168,54 @@ def soft_evaluation(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def average_similarity_sensitivity(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average similarity by matching rule, can't-solve objects and ordering, from `sensitivity`."""
+    keys = ("dataset", "detector", "matching", "cant_solve_objects", "ordering")
+    measures = ("AS", "recall", "mean_similarity", "recall_x_similarity", "share_explained")
+    return _select(rows, (*keys, *measures))
+
+
+def soft_evaluation_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Figures of the soft evaluation with their intervals, from `bootstrap.intervals`."""
+    keys = ("protocol", "dataset", "detector", "quantity")
+    return _select(rows, (*keys, "value", "low", "high", "n_images", "n_draws"))
+
+
+def published_comparison(rows: pd.DataFrame) -> pd.DataFrame:
+    """Our values beside the published ones, from `published.comparison`."""
+    keys = ("protocol", "dataset", "detector", "ground_truth", "quantity")
+    return _select(rows, (*keys, "ours", "published", "deviation"))
+
+
 def label_error_detection(rows: pd.DataFrame) -> pd.DataFrame:
     """Table 9: label-error detection methods against the label error ground truth."""
-    keys = ("protocol", "dataset", "detector", "variant", "method")
-    return _select(rows, (*keys, "n_proposals", "n_errors", "AP", *BEST))
+    return _select(
+        rows, (*METHOD, "n_proposals", "n_errors", "AP", *BEST, *INTERVALS), optional=INTERVALS
+    )
+
+
+def label_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
+    """Share of the label errors of each kind and of each size that a method proposes."""
+    best = ("found_at_best_f1", "recall_at_best_f1")
+    return _select(rows, (*METHOD, "by", "group", "n", "found", "recall", *best))
+
+
+def review_effort(rows: pd.DataFrame) -> pd.DataFrame:
+    """Boxes to review until half, 80 % and 90 % of the label errors are found."""
+    measures = [f"{name}_{percent}" for name in ("boxes", "effort") for percent in (50, 80, 90)]
+    return _select(rows, (*METHOD, "n_proposals", "n_errors", *measures))
+
+
+def method_differences(rows: pd.DataFrame) -> pd.DataFrame:
+    """Differences of AP and of best F1 between each two methods, with paired 95 % intervals."""
+    keys = (*METHOD[:-1], "measure", "method", "other")
+    return _select(rows, (*keys, "difference", "low", "high"))
+
+
+def synthetic_against_real(rows: pd.DataFrame) -> pd.DataFrame:
+    """Methods on synthetic errors at several rates, and on each variant of the real ones."""
+    keys = ("protocol", "dataset", "detector", "method", "errors")
+    return _select(rows, (*keys, "error_rate", "n_proposals", "n_errors", "AP", *BEST))
 
 
 def label_errors_against_truth(rows: pd.DataFrame) -> pd.DataFrame:
@@ -238,6 +284,25 @@ LEAVES: dict[str, Leaf] = {
         "Expected calibration error before and after calibration",
         {"ece_raw": 4, "ece_platt": 4, "ece_isotonic": 4},
     ),
+    "ours/label_error_recall": Leaf(
+        label_error_recall, "Label errors found by each method, by kind and size"
+    ),
+    "ours/review_effort": Leaf(review_effort, "Boxes to review until label errors are found"),
+    "ours/method_differences": Leaf(method_differences, "Differences between methods"),
+    "ours/average_similarity_sensitivity": Leaf(
+        average_similarity_sensitivity, "Average similarity under every reading of its definition"
+    ),
+    "ours/soft_evaluation_intervals": Leaf(
+        soft_evaluation_intervals, "Soft evaluation with 95 % intervals over images"
+    ),
+    "ours/published_comparison": Leaf(
+        published_comparison,
+        "Our figures beside the published ones",
+        {"ours": 4, "published": 4, "deviation": 4},
+    ),
+    "ours/synthetic_against_real": Leaf(
+        synthetic_against_real, "Label-error detection on synthetic and on real errors"
+    ),
     "ours/label_errors_against_truth": Leaf(
         label_errors_against_truth, "Label errors found against those injected"
     ),
@@ -251,7 +316,7 @@ LEAVES: dict[str, Leaf] = {
 }
 
 
-def write_leaf(name: str, rows: pd.DataFrame, folder: Path) -> None:
-    """Build the table `name` (a key of LEAVES) from `rows` and write it below `folder`."""
+def write_leaf(name: str, rows: pd.DataFrame, stem: Path) -> None:
+    """Build the table `name` (a key of LEAVES) from `rows` and write it to `stem`, see `write`."""
     leaf = LEAVES[name]
-    write(leaf.build(rows), folder / name, digits=leaf.digits, title=leaf.title)
+    write(leaf.build(rows), stem, digits=leaf.digits, title=leaf.title)

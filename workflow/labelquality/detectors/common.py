@@ -1,4 +1,4 @@
-"""What the adapters of transformers' models share around their forward pass.
+"""What the adapters share around their forward pass.
 
 The model is called directly and its raw outputs are read: the libraries' own post-processing
 differs between releases, hides low scores and keeps one label a box.

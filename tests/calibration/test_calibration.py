@@ -11,19 +11,20 @@ import pandas as pd
 import pytest
 
 from evaluation_tables import ids, random_tables, shuffled
-from labelquality.calibration import (
-    METHODS,
-    apply_folds,
+from labelquality.calibration.calibrate import calibrate
+from labelquality.calibration.correctness import correct_detections
+from labelquality.calibration.curves import METHODS, PiecewiseLinear, fit
+from labelquality.calibration.folds import (
     assign_folds,
-    calibrate,
-    correct_detections,
-    expected_calibration_error,
-    fit,
     fit_folds,
-    reliability,
+    from_frame,
+    map_probabilities,
+    map_scores,
 )
+from labelquality.calibration.reliability import expected_calibration_error, reliability
 from labelquality.errors import DataError
 from labelquality.evaluation import average_precision
+from labelquality.frames import read_csv, write_csv
 from labelquality.geometry import xywh_to_xyxy
 from labelquality.tables import check_table
 
@@ -59,19 +60,22 @@ def test_released_calibration(shared_data: Path, case: int) -> None:
     fold_of = {i: number for number, images in enumerate(expected["folds"]) for i in images}
     fold = np.array([fold_of[i] for i in image])
     curves = {m: fit_folds(score[seen], correct, fold[seen], 5, m) for m in METHODS}
-    for curve, knots in zip(curves["isotonic"], expected["isotonic"], strict=True):
+    for part, knots in zip(curves["isotonic"], expected["isotonic"], strict=True):
+        curve = part.pooled
         np.testing.assert_allclose(curve.scores, knots["X_thresholds"], atol=1e-12)
         np.testing.assert_allclose(curve.calibrated, knots["y_thresholds"], atol=1e-12)
-    for curve, line in zip(curves["platt"], expected["platt"], strict=True):
-        assert curve.slope == pytest.approx(line["coef"], abs=1e-4)
-        assert curve.intercept == pytest.approx(line["intercept"], abs=1e-4)
+    for part, line in zip(curves["platt"], expected["platt"], strict=True):
+        assert part.pooled.slope == pytest.approx(line["coef"], abs=1e-4)
+        assert part.pooled.intercept == pytest.approx(line["intercept"], abs=1e-4)
     vectors = [v for f in files for v in expected["calibrated_probs_ir"][str(f["image_id"])]]
-    calibrated = apply_folds(curves["isotonic"], probabilities, fold)
+    calibrated = map_probabilities(curves["isotonic"], probabilities, fold)
     np.testing.assert_allclose(calibrated, vectors, atol=1e-12)
 
     names = {"isotonic": "isotonic_regression", "platt": "platt_scaling"}
     errors = {"raw": score[seen]}
-    errors |= {names[m]: apply_folds(curves[m], score[seen], fold[seen]) for m in METHODS}
+    errors |= {
+        names[m]: map_scores(curves[m], score[seen], label[seen], fold[seen]) for m in METHODS
+    }
     assert (score < 1).all()  # there, a score of 1 falls in no bin
     for name, values in errors.items():
         error = expected_calibration_error(reliability(values, correct))
@@ -90,7 +94,9 @@ def test_correct_is_what_coco_matches(seed: int) -> None:
     )
     plain = annotations.with_columns(crowd=False, difficult=False, region="")
     plain = plain.take((plain.frame["category"] >= 0).to_numpy())
-    expected = average_precision.per_class(detections, plain, ids(), backend="pycocotools")
+    expected = average_precision.evaluate(
+        detections, plain, ids(), backend="pycocotools"
+    ).per_class()
     pool = _pool(detections, plain)
     for k in range(2):
         here = pool[pool["category"] == k].sort_values("score", ascending=False)
@@ -189,11 +195,106 @@ def test_calibrated_table(method: str) -> None:
             near = 1e-6 if method == "isotonic" else 1e-4
             drawn = np.interp(raw, knots["score"], knots["calibrated"])
             np.testing.assert_allclose(mapped, drawn, atol=near)
-    assert result.ece["stage"].tolist() == ["raw", "isotonic", "platt"]
-    assert (result.ece["n"] == len(detections)).all()
-    for stage, error in zip(result.ece["stage"], result.ece["ece"], strict=True):
-        bins = result.reliability[result.reliability["stage"] == stage]
-        assert expected_calibration_error(bins) == error
+    errors = result.ece.set_index(["stage", "binning"])
+    assert list(errors.index) == [
+        (stage, binning)
+        for stage in ("raw", "isotonic", "platt")
+        for binning in ("equal_width", "equal_mass")
+    ]
+    assert (errors["n"] == len(detections)).all()
+    for key, bins in result.reliability.groupby(["stage", "binning"]):
+        assert expected_calibration_error(bins) == errors["ece"][key]
+        assert errors["n_bins"][key] == len(bins)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("per", ["dataset", "class"])
+def test_curves_that_were_written_map_as_before(tmp_path: Path, method: str, per: str) -> None:
+    detections, annotations, _ = random_tables(0)
+    options = {"method": method, "per": per, "min_count": 20}
+    result = calibrate(detections, annotations, **options)  # type: ignore[arg-type]
+    write_csv(result.curves, tmp_path / "curves.csv")
+    curves = from_frame(read_csv(tmp_path / "curves.csv"), detections.classes, 5)
+    frame = result.table.frame
+    fold = frame["fold"].to_numpy()
+    scores = map_scores(curves, frame["score"].to_numpy(), frame["category"].to_numpy(), fold)
+    assert (scores == frame["calibrated_score"]).all()
+    probabilities = map_probabilities(curves, detections.vectors["probabilities"], fold)
+    assert (probabilities == result.table.vectors["probabilities"]).all()
+    assert result.curves["category"].notna().any() == (per == "class")
+
+
+def test_a_class_with_enough_detections_has_its_own_curve() -> None:
+    n = 200
+    rng = np.random.default_rng(5)
+    score = rng.random(n)
+    category = np.repeat([0, 0, 1, 2], n // 4)
+    correct = rng.random(n) < np.where(category == 0, 0.9, 0.1)
+    correct[category == 2] = False
+    fold = rng.integers(0, 2, n)
+    options = {"category": category, "min_count": 40}
+    for part in fit_folds(score, correct, fold, 2, "isotonic", **options):
+        assert part is not None
+        assert list(part.of_class) == [0]
+    curves = fit_folds(score, correct, fold, 2, "isotonic", category=category, min_count=10)
+    assert [list(part.of_class) for part in curves if part] == [[0, 1], [0, 1]]
+    own, pooled = curves[0].of_class[0], curves[0].pooled
+    others = (fold != 0) & (category == 0)
+    np.testing.assert_array_equal(
+        own.calibrated, fit(score[others], correct[others], "isotonic").calibrated
+    )
+    values = np.full((n, 4), 0.5, dtype=np.float32)
+    mapped = map_probabilities(curves, values, fold)[fold == 0]
+    expected = [own, curves[0].of_class[1], pooled, pooled]
+    for k, curve in enumerate(expected):
+        assert (mapped[:, k] == np.float32(curve(np.array([0.5])))).all()
+
+
+def test_a_table_of_cells_maps_as_a_search_does() -> None:
+    rng = np.random.default_rng(0)
+    knots = np.unique(np.concatenate([rng.beta(0.5, 8, 300), [1e-12, 1.0]]))
+    curve = PiecewiseLinear(knots, np.sort(rng.random(len(knots))))
+    scores = np.concatenate(
+        [rng.beta(0.1, 5, 60_000), knots, [0.0, -0.0, 1e-45, 1.0]], dtype=np.float32
+    )
+    expected = np.interp(scores, curve.scores, curve.calibrated)
+    assert (curve(scores) == expected).all()
+    short = PiecewiseLinear(np.array([0.25]), np.array([0.5]))
+    assert (short(scores) == 0.5).all()
+    outside = np.append(scores, np.float32(-1))
+    assert (curve(outside) == np.append(expected, curve.calibrated[0])).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_curves_are_those_of_scikit_learn(seed: int) -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    rng = np.random.default_rng(seed)
+    score = np.round(rng.random(300), 2)
+    correct = rng.random(300) < score**2
+    theirs = isotonic.IsotonicRegression(out_of_bounds="clip").fit(score, correct)
+    ours = fit(score, correct, "isotonic")
+    np.testing.assert_allclose(ours.scores, theirs.X_thresholds_, atol=1e-12)
+    np.testing.assert_allclose(ours.calibrated, theirs.y_thresholds_, atol=1e-12)
+    logistic = linear_model.LogisticRegression().fit(score[:, None], correct)
+    line = fit(score, correct, "platt")
+    assert line.slope == pytest.approx(logistic.coef_[0, 0], abs=1e-6)
+    assert line.intercept == pytest.approx(logistic.intercept_[0], abs=1e-6)
+
+
+def test_bins_of_equal_mass_keep_equal_scores_together() -> None:
+    scores = np.array([0.0, 0.0, 0.0, 0.2, 0.3, 0.4, 0.4, 0.9, 1.0, 1.0])
+    bins = reliability(scores, scores > 0.35, n_bins=5, binning="equal_mass")
+    assert bins["low"].tolist() == [0.0, 0.3, 0.4]
+    assert bins["n"].tolist() == [4, 1, 5]
+    assert bins["precision"].tolist() == [0.0, 0.0, 1.0]
+    spread = np.arange(100) / 100
+    even = reliability(spread, spread > 0.5, n_bins=4, binning="equal_mass")
+    assert even["n"].tolist() == [25, 25, 25, 25]
+    one = reliability(np.full(3, 0.7), np.ones(3, bool), n_bins=4, binning="equal_mass")
+    assert one["n"].tolist() == [3]
+    none = reliability(np.zeros(0), np.zeros(0, bool), binning="equal_mass")
+    assert none["n"].tolist() == [0]
 
 
 def test_the_held_out_fold_has_no_say() -> None:
@@ -237,6 +338,8 @@ def test_what_is_refused() -> None:
         calibrate(detections, annotations, folds=9)
     with pytest.raises(DataError, match="method 'beta' is unknown"):
         calibrate(detections, annotations, method="beta")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="per 'image' is unknown"):
+        calibrate(detections, annotations, per="image")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="classes"):
         calibrate(detections, replace(annotations, classes=("x", "y", "z")))
     with pytest.raises(DataError, match="category is no class"):

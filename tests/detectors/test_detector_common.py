@@ -16,7 +16,7 @@ import yaml
 
 from labelquality.detectors import load_detector
 from labelquality.detectors.base import Detector
-from labelquality.detectors.open_vocabulary import corners, equal_shapes, select
+from labelquality.detectors.common import corners, equal_shapes, select
 from labelquality.detectors.training import common
 from labelquality.errors import DataError
 from labelquality.geometry import iou

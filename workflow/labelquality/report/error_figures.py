@@ -1,0 +1,215 @@
+"""Figures of label-error detection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from labelquality.report import style
+from labelquality.report.panels import cycle, grid, groups, thinned
+
+KEYS = ("protocol", "dataset", "variant", "detector")
+KEYS_OF_DETECTOR = ("protocol", "dataset", "detector")
+_MARKER: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 4.5,
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.6,
+}
+_BEST_F1 = _MARKER
+_ONE_POINT: dict[str, Any] = _MARKER | {"marker": "X", "markersize": 6.5}
+
+
+@style.styled
+def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Precision against recall of label-error detection, naive baseline as a point (Fig. 31).
+
+    `summary` is the table of label-error detection; `curves` has its keys (protocol, dataset,
+    detector, variant, method) and precision, recall in the order of the ranking. One panel per
+    protocol, data set, variant and detector that has a curve. A method without AP is one operating
+    point; on the others the best F1 is marked.
+    """
+    found = _with_curves(curves, summary)
+    if found.empty:
+        return style.says("No label errors, or no proposals: there is no precision and recall.")
+    panels = list(groups(found, KEYS))
+    colors = dict(zip(dict.fromkeys(found["method"]), cycle(style.PALETTE), strict=False))
+    figure, down, across = grid(len(panels), 2.05)
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set_title(title)
+        _precision_recall_panel(axes, rows, _curves_of(curves, rows), colors)
+        if index % across == 0:
+            axes.set_ylabel("precision")
+        if index >= len(panels) - across:
+            axes.set_xlabel("recall")
+    _method_legend(figure, found, colors)
+    return figure
+
+
+def _with_curves(curves: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the summary whose panel has something to draw."""
+    if summary.empty or curves.empty:
+        return pd.DataFrame()
+    return summary[summary["best_recall"].notna()].merge(curves[list(KEYS)].drop_duplicates())
+
+
+def _curves_of(curves: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The curves of the panel that holds `rows`."""
+    return curves[np.logical_and.reduce([curves[k] == rows[k].iloc[0] for k in KEYS])]
+
+
+def _precision_recall_panel(
+    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
+) -> None:
+    _f1_contours(axes)
+    for row in rows.to_dict("records"):
+        color = colors[row["method"]]
+        ranked = not pd.isna(row["AP"])
+        if ranked:
+            curve = curves[curves["method"] == row["method"]]
+            recall, precision = thinned(curve["recall"], curve["precision"])
+            axes.plot(recall, precision, color=color, zorder=3)
+        axes.plot(
+            row["best_recall"], row["best_precision"], color=color, zorder=4, clip_on=False,
+            linestyle="none", **(_BEST_F1 if ranked else _ONE_POINT),
+        )  # fmt: skip
+    style.unit_square(axes)
+
+
+def _method_legend(
+    figure: Figure,
+    summary: pd.DataFrame,
+    colors: dict[str, str],
+    *,
+    best: str = " (best F1 marked)",
+    point: str = " (one operating point)",
+) -> None:
+    ranked = summary.groupby("method", sort=False)["AP"].count() > 0
+    handles = [
+        Line2D([], [], color=colors[method], **(_BEST_F1 if best else {}))
+        if has_ap
+        else Line2D([], [], color=colors[method], linestyle="none", **_ONE_POINT)
+        for method, has_ap in ranked.items()
+    ]
+    names = [
+        f"{style.display(str(method))}{best if has_ap else point}"
+        for method, has_ap in ranked.items()
+    ]
+    figure.legend(handles, names, loc="outside upper left", ncols=3, columnspacing=1.6)
+
+
+def _f1_contours(axes: Axes) -> None:
+    """Lines of equal F1, 0.2 to 0.8, named at the right edge."""
+    for f1 in (0.2, 0.4, 0.6, 0.8):
+        recall = np.linspace(f1 / (2 - f1), 1, 60)
+        precision = f1 * recall / (2 * recall - f1)
+        axes.plot(recall, precision, color=style.FAINT, linewidth=0.8)
+        axes.text(1, precision[-1] + 0.01, f"F1 {f1}", ha="right", color=style.MUTED, fontsize=5.5)
+
+
+@style.styled
+def review_effort(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Share of the label errors found against boxes reviewed, on a logarithmic scale.
+
+    Takes what `precision_recall` takes, with the rank of each point. Random order of the proposals
+    of a method without AP (the naive one) is a dashed line to the point where all are reviewed.
+    """
+    found = _with_curves(curves, summary)
+    if found.empty:
+        return style.says("No label errors, or no proposals: there is no effort to show.")
+    panels = list(groups(found, KEYS))
+    colors = dict(zip(dict.fromkeys(found["method"]), cycle(style.PALETTE), strict=False))
+    figure, down, across = grid(len(panels), 2.05)
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set_title(title)
+        _effort_panel(axes, rows, _curves_of(curves, rows), colors)
+        if index % across == 0:
+            axes.set_ylabel("errors found")
+        if index >= len(panels) - across:
+            axes.set_xlabel("boxes reviewed")
+    _method_legend(figure, found, colors, best="", point=" (random order)")
+    return figure
+
+
+def _effort_panel(
+    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
+) -> None:
+    for row in rows.to_dict("records"):
+        color = colors[row["method"]]
+        last = max(float(row["n_proposals"]), 1.0)
+        if pd.isna(row["AP"]):
+            reviewed = np.geomspace(1, last, 60)
+            axes.plot(reviewed, row["best_recall"] * reviewed / last, color=color, linestyle="--")
+            axes.plot(
+                last, row["best_recall"], color=color, zorder=4, clip_on=False,
+                linestyle="none", **_ONE_POINT,
+            )  # fmt: skip
+            continue
+        curve = curves[curves["method"] == row["method"]]
+        end = float(curve["recall"].iloc[-1])
+        axes.step(
+            [*curve["rank"], last], [*curve["recall"], end], where="post", color=color, zorder=3
+        )
+    axes.set_xscale("log")
+    axes.set(xlim=(1, None), ylim=(-0.02, 1.02))
+    axes.set_yticks([0, 0.5, 0.8, 0.9, 1], ["0", "0.5", "0.8", "", "1"])
+    axes.grid(True, axis="y")
+    axes.minorticks_off()
+
+
+@style.styled
+def synthetic_against_real(scores: pd.DataFrame) -> Figure:
+    """AP of each method on synthetic errors by how many there are, and on the real ones.
+
+    Takes the table of that name. One panel per protocol, data set and detector; a line for the
+    synthetic errors, a marker for each variant of the real ones.
+    """
+    ranked = scores[scores["AP"].notna()] if len(scores) else scores
+    if ranked.empty:
+        return style.says("No method ranks its proposals, or there are no label errors.")
+    panels = list(groups(ranked, KEYS_OF_DETECTOR))
+    colors = dict(zip(dict.fromkeys(ranked["method"]), cycle(style.PALETTE), strict=False))
+    synthetic = ranked["errors"].str.startswith("synthetic_")
+    variants = list(dict.fromkeys(ranked.loc[~synthetic, "errors"]))
+    markers = dict(zip(variants, style.MARKERS[1:], strict=False))
+    figure, down, across = grid(len(panels), 2.05)
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set_title(title)
+        _synthetic_panel(axes, rows, colors, markers)
+        if index % across == 0:
+            axes.set_ylabel("AP")
+        if index >= len(panels) - across:
+            axes.set_xlabel("errors per object")
+    handles = [Line2D([], [], color=color) for color in colors.values()]
+    handles += [
+        Line2D([], [], color=style.INK, linestyle="none", **_MARKER | {"marker": marker})
+        for marker in ("o", *markers.values())
+    ]
+    names = [*colors, "synthetic", *(f"real, {name}" for name in markers)]
+    labels = [style.display(name) for name in names]
+    figure.legend(handles, labels, loc="outside upper left", ncols=4, columnspacing=1.6)
+    return figure
+
+
+def _synthetic_panel(
+    axes: Axes, rows: pd.DataFrame, colors: dict[str, str], markers: dict[str, str]
+) -> None:
+    for method, of_method in rows.groupby("method", sort=False):
+        synthetic = of_method["errors"].str.startswith("synthetic_")
+        line = of_method[synthetic].sort_values("error_rate")
+        color = colors[str(method)]
+        axes.plot(line["error_rate"], line["AP"], color=color, zorder=3, **_MARKER)
+        for row in of_method[~synthetic].to_dict("records"):
+            look = _MARKER | {"marker": markers[row["errors"]], "markersize": 6.0}
+            axes.plot(row["error_rate"], row["AP"], color=color, linestyle="none", zorder=4, **look)
+    axes.set(xlim=(0, None), ylim=(-0.02, 1.02))
+    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.grid(True)
