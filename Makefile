@@ -1,5 +1,6 @@
 # make demo   the demo from a fresh clone: environment, run, report
 # make test   everything that must hold before a change lands
+# make soak   kill a run ten times and compare its results with one left alone
 # make bench  speed and memory, into results/bench; SIZES="1000 5000" are numbers of images
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test lint typecheck pytest bench format lock clean
+.PHONY: demo test lint typecheck pytest bench soak format lock clean
 
 demo: $(VENV)/.demo
 	snakemake data --cores $(CORES)
@@ -35,6 +36,9 @@ pytest: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	PYTHONPATH=workflow python tests/benchmarks/bench_evaluation.py $(SIZES)
+
+soak: $(VENV)/.dev
+	KILLS=10 python -m pytest tests/workflow/test_kills.py
 
 format: $(VENV)/.dev
 	ruff check --fix .

@@ -129,6 +129,16 @@ def test_review_effort_draws_rankings_as_steps_and_random_order_as_a_line_to_its
     assert "naive (random order)" in [t.get_text() for t in drawn.legends[0].get_texts()]
 
 
+@pytest.mark.parametrize("figure", [figures.precision_recall, figures.review_effort])
+def test_a_method_without_proposals_leaves_the_others_drawn(figure) -> None:
+    silent = detection_scores().assign(method="silent", AP=0.0, n_proposals=0, best_recall=0.0)
+    summary = pd.concat([silent, detection_scores()], ignore_index=True)
+    drawn = figure(detection_curves(), summary)
+    assert len(drawn.axes[0].lines) >= len(
+        figure(detection_curves(), detection_scores()).axes[0].lines
+    )
+
+
 def test_synthetic_errors_are_a_line_and_real_ones_a_marker() -> None:
     drawn = figures.synthetic_against_real(synthetic_scores())
     lines = [line.get_xydata().tolist() for line in drawn.axes[0].lines]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from labelquality.frames import read_csv
+from run_digests import digests
 
 pytestmark = pytest.mark.workflow
 AIMS = {
@@ -165,17 +165,6 @@ def test_synthetic_errors_stand_beside_the_real_ones(demo: Path) -> None:
             "less_restrictive",
             "stricter",
         }
-
-
-def digests(results: Path) -> dict[str, str]:
-    """Digest of everything a run made, but for times and what carries them."""
-    return {
-        str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(results.rglob("*"))
-        if path.is_file()
-        and path.suffix in {".parquet", ".csv", ".tex", ".html", ".svg", ".pdf", ".json", ".png"}
-        and path.name != "report.html"
-    }
 
 
 def test_one_core_or_two_and_any_number_of_shards_give_the_same_bytes(

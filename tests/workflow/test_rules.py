@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from labelquality.frames import read_csv
-from labelquality.scenes import write_scenes
 
 pytestmark = pytest.mark.workflow
 PARTS = ("input", "output", "log", "benchmark", "params", "threads", "resources", "conda")
@@ -43,35 +40,6 @@ def test_a_wrong_configuration_is_one_line(clone: Path, engine) -> None:
     assert run.returncode == 1
     assert "configuration: shards: 'none' is not of type 'integer'" in run.stdout
     assert "Traceback" not in run.stdout
-
-
-@pytest.fixture
-def own_data(clone: Path) -> Path:
-    """A data set and a run of one's own, with detections from a file; returns the COCO file."""
-    data = clone / "own data"
-    write_scenes(data, split="val", n_images=6, seed=3)
-    scenes = yaml.safe_load((clone / "config/datasets/scenes.yaml").read_text(encoding="utf-8"))
-    del scenes["generate"], scenes["files"]["truth"], scenes["files"]["unbiased"]
-    mine = scenes | {"name": "mine", "title": "Mine", "root": "own data"}
-    annotations = data / "instances_val.json"
-    imported = {
-        "name": "given",
-        "family": "imported",
-        "weights": "own data/detections.json",
-        "format": "coco",
-        "annotations": "own data/instances_val.json",
-        "licence": "none",
-        "source": "test",
-    }
-    detections = [
-        {key: record[key] for key in ("image_id", "category_id", "bbox")} | {"score": 0.5}
-        for record in json.loads(annotations.read_bytes())["annotations"]
-    ]
-    (data / "detections.json").write_text(json.dumps(detections), encoding="utf-8")
-    run = {"run": "mine", "datasets": ["mine.yaml"], "detectors": ["given.yaml"]}
-    for name, content in {"mine": mine, "given": imported, "run": run}.items():
-        (clone / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    return annotations
 
 
 def test_data_and_detections_of_ones_own_run_to_the_report(

@@ -153,6 +153,8 @@ def _effort_panel(
             )  # fmt: skip
             continue
         curve = curves[curves["method"] == row["method"]]
+        if curve.empty:
+            continue
         end = float(curve["recall"].iloc[-1])
         axes.step(
             [*curve["rank"], last], [*curve["recall"], end], where="post", color=color, zorder=3
