@@ -63,7 +63,7 @@ use rule fig_27_reliability as fig_average_similarity_sensitivity with:
         svg=report(
             f"results/{RUN}/figures/ours/fig_average_similarity_sensitivity.svg",
             caption="../workflow/report/fig_average_similarity_sensitivity.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "figure": "Average similarity under every reading of its definition"
             },

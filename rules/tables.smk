@@ -496,7 +496,7 @@ use rule table_01_annotation_counts as table_average_similarity_sensitivity with
         csv=report(
             f"results/{RUN}/tables/ours/average_similarity_sensitivity.csv",
             caption="../workflow/report/average_similarity_sensitivity.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average similarity under every reading of its definition",
                 "format": "csv",
@@ -506,7 +506,7 @@ use rule table_01_annotation_counts as table_average_similarity_sensitivity with
         html=report(
             f"results/{RUN}/tables/ours/average_similarity_sensitivity.html",
             caption="../workflow/report/average_similarity_sensitivity.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Average similarity under every reading of its definition",
                 "format": "html",
@@ -531,7 +531,7 @@ use rule table_01_annotation_counts as table_soft_evaluation_intervals with:
         csv=report(
             f"results/{RUN}/tables/ours/soft_evaluation_intervals.csv",
             caption="../workflow/report/soft_evaluation_intervals.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "How sure the figures of soft evaluation are",
                 "format": "csv",
@@ -541,7 +541,7 @@ use rule table_01_annotation_counts as table_soft_evaluation_intervals with:
         html=report(
             f"results/{RUN}/tables/ours/soft_evaluation_intervals.html",
             caption="../workflow/report/soft_evaluation_intervals.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "How sure the figures of soft evaluation are",
                 "format": "html",
@@ -567,14 +567,14 @@ use rule table_01_annotation_counts as table_38_average_precision with:
         csv=report(
             "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.csv",
             caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={"table": "Average precision on {dataset}", "format": "csv"},
         ),
         tex="results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.tex",
         html=report(
             "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.html",
             caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={"table": "Average precision on {dataset}", "format": "html"},
         ),
     log:
@@ -600,7 +600,7 @@ use rule table_01_annotation_counts as table_43_soft_evaluation with:
         csv=report(
             "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.csv",
             caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Evaluation against soft labels on {dataset}",
                 "format": "csv",
@@ -610,7 +610,7 @@ use rule table_01_annotation_counts as table_43_soft_evaluation with:
         html=report(
             "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.html",
             caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Evaluation against soft labels on {dataset}",
                 "format": "html",
@@ -646,14 +646,14 @@ rule table_published_comparison:
         csv=report(
             f"results/{RUN}/tables/ours/published_comparison.csv",
             caption="../workflow/report/published_comparison.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={"table": "Our figures beside the published ones", "format": "csv"},
         ),
         tex=f"results/{RUN}/tables/ours/published_comparison.tex",
         html=report(
             f"results/{RUN}/tables/ours/published_comparison.html",
             caption="../workflow/report/published_comparison.rst",
-            category="Paper 1: detection benchmark",
+            category="Paper 1, detection benchmark",
             labels={
                 "table": "Our figures beside the published ones",
                 "format": "html",

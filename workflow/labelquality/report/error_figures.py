@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from labelquality.error_detection.registry import METHODS
 from labelquality.report import style
 from labelquality.report.panels import cycle, grid, groups, thinned
 
@@ -25,6 +27,13 @@ _BEST_F1 = _MARKER
 _ONE_POINT: dict[str, Any] = _MARKER | {"marker": "X", "markersize": 6.5}
 
 
+def _colors(methods: Iterable[str]) -> dict[str, str]:
+    """A colour for each method, the same one in every figure."""
+    shown = dict.fromkeys(methods)
+    of_name = dict(zip(dict.fromkeys([*METHODS, *shown]), cycle(style.PALETTE), strict=False))
+    return {method: of_name[method] for method in shown}
+
+
 @style.styled
 def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Precision against recall of label-error detection, naive baseline as a point (Fig. 31).
@@ -38,7 +47,7 @@ def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     if found.empty:
         return style.says("No label errors, or no proposals: there is no precision and recall.")
     panels = list(groups(found, KEYS))
-    colors = dict(zip(dict.fromkeys(found["method"]), cycle(style.PALETTE), strict=False))
+    colors = _colors(found["method"])
     figure, down, across = grid(len(panels), 2.05)
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
@@ -124,7 +133,7 @@ def review_effort(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     if found.empty:
         return style.says("No label errors, or no proposals: there is no effort to show.")
     panels = list(groups(found, KEYS))
-    colors = dict(zip(dict.fromkeys(found["method"]), cycle(style.PALETTE), strict=False))
+    colors = _colors(found["method"])
     figure, down, across = grid(len(panels), 2.05)
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
@@ -177,7 +186,7 @@ def synthetic_against_real(scores: pd.DataFrame) -> Figure:
     if ranked.empty:
         return style.says("No method ranks its proposals, or there are no label errors.")
     panels = list(groups(ranked, KEYS_OF_DETECTOR))
-    colors = dict(zip(dict.fromkeys(ranked["method"]), cycle(style.PALETTE), strict=False))
+    colors = _colors(ranked["method"])
     synthetic = ranked["errors"].str.startswith("synthetic_")
     variants = list(dict.fromkeys(ranked.loc[~synthetic, "errors"]))
     markers = dict(zip(variants, style.MARKERS[1:], strict=False))
