@@ -13,7 +13,6 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: demo test lint typecheck pytest bench soak format lock clean
 
 demo: $(VENV)/.demo
-	snakemake data --cores $(CORES)
 	snakemake --cores $(CORES)
 	@echo
 	@echo "Tables:  results/demo/tables"
