@@ -34,7 +34,10 @@ pytest: $(VENV)/.dev
 	python -m pytest
 
 bench: $(VENV)/.dev
-	PYTHONPATH=workflow python tests/benchmarks/bench_evaluation.py $(SIZES)
+	for name in data evaluation error_detection; do \
+		PYTHONPATH=workflow:tests python tests/benchmarks/bench_$$name.py $(SIZES) || exit 1; \
+	done
+	PYTHONPATH=workflow:tests python tests/benchmarks/bench_reruns.py
 
 soak: $(VENV)/.dev
 	KILLS=10 python -m pytest tests/workflow/test_kills.py

@@ -32,11 +32,16 @@ include: "rules/detection.smk"
 include: "rules/calibration.smk"
 include: "rules/evaluation.smk"
 include: "rules/label_errors.smk"
+include: "rules/human_review.smk"
 include: "rules/error_detection.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
 include: "rules/report.smk"
 include: "rules/demo_weights.smk"
+
+
+onstart:
+    must_be_writable(f"results/{RUN}", "results", ".")
 
 
 rule all:

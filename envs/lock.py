@@ -1,8 +1,8 @@
 """Lock the requirements of pyproject.toml, by asking pip what it would install.
 
-Writes analysis.txt, detectors.txt, ultralytics.txt and dev.txt beside this file and brings the
-exact versions in analysis.yaml and detectors.yaml up to date. What torch itself pins exactly for
-one platform (CUDA libraries) is left to torch, so that the lock serves every platform.
+Writes analysis.txt, detectors.txt, ultralytics.txt, slurm.txt and dev.txt beside this file and
+brings the exact versions in analysis.yaml and detectors.yaml up to date. What torch itself pins
+exactly for one platform (CUDA libraries) is left to torch, so that the lock serves every platform.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def main() -> None:
     try:
         analysis = resolve([*base, "-c", str(constraints)])
         detectors = resolve([*base, *extras["detectors"], "-c", str(constraints)])
+        slurm = resolve([*base, *extras["slurm"], "-c", str(constraints)])
     finally:
         constraints.unlink()
     extra = {n: v for n, v in without(detectors, analysis).items() if not LEFT_TO_TORCH.match(n)}
@@ -66,6 +67,7 @@ def main() -> None:
         "detectors": without(extra, apart),
         "ultralytics": apart,
         "dev": without(everything, detectors),
+        "slurm": without(slurm, analysis),
     }
     for name, versions in groups.items():
         lines = ["# Written by `make lock` from pyproject.toml.", *pins(versions)]

@@ -5,33 +5,90 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 CODE = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(CODE))
 os.environ.update(PYTHONPATH=str(CODE))
 
-from labelquality import code_digest
+from labelquality import class_names, code_digest
 from labelquality.config import load_config
-from labelquality.download import bringing
+from labelquality.download import bringing, out_of_reach
 from labelquality.errors import DataError
-from labelquality.file_digest import content_digest
+from labelquality.file_digest import Contents
 
 CONFIGURATION = json.dumps(config, sort_keys=True)
 config = load_config(config, Path(workflow.basedir) / "config")
 RUN = config["run"]
-DATASETS = config["datasets"]
+OUT_OF_REACH = {
+    name: missing
+    for name, spec in config["datasets"].items()
+    if (missing := out_of_reach(spec.get("downloads", []), Path(spec.get("root", ""))))
+}
+DATASETS = {
+    name: spec for name, spec in config["datasets"].items() if name not in OUT_OF_REACH
+}
+DETECTED = [name for name in DATASETS if name not in config["labels_only"]]
 DETECTORS = config["detectors"]
 PROTOCOLS = config["protocols"]
 MAIN_PROTOCOL = PROTOCOLS[0]
 METHODS = config["error_detection"]["methods"]
+VARIANTS = list(
+    config["label_errors"]["variants"]
+)  # of the LEGT, the strictest one last
+# Methods that look at the boxes before suppression, which inference keeps for them.
+NEED_CANDIDATES = ["metadetect", "metadetect_released"]
+KEEPS_CANDIDATES = not set(METHODS).isdisjoint(NEED_CANDIDATES)
+# Families whose losses can be told box by box, for loss inspection.
+TELL_LOSSES = ["cascade_rcnn", "faster_rcnn"]
+INSPECTED = [name for name, spec in DETECTORS.items() if spec["family"] in TELL_LOSSES]
+CASCADE = [name for name, spec in DETECTORS.items() if spec["family"] == "cascade_rcnn"]
+GROUNDING_DINO = [
+    n for n, spec in DETECTORS.items() if spec["family"] == "grounding_dino"
+]
+BROKEN = [name for name, spec in DETECTORS.items() if spec["released_label_shift"]]
+NOT_CASCADE = [name for name in DETECTORS if name not in CASCADE]
 IMPORTED = [name for name, spec in DETECTORS.items() if spec["family"] == "imported"]
 INFERRED = [name for name in DETECTORS if name not in IMPORTED]
 GENERATED = [name for name, spec in DATASETS.items() if "generate" in spec]
 WITH_TRUTH = [name for name, spec in DATASETS.items() if "truth" in spec["files"]]
+INTAKES = "annotations images reannotation unbiased duplicate_decisions".split()
+REVIEWS = ["duplicate_decisions", "original_only_votes", "false_negative_review"]
 DOWNLOADS = {name: spec.get("downloads", []) for name, spec in DATASETS.items()}
+UNKNOWN = {
+    (name, detector): missing
+    for name in DETECTED
+    for detector, spec in DETECTORS.items()
+    if spec["known_classes"]
+    and (
+        missing := class_names.unknown(DATASETS[name]["classes"], spec["known_classes"])
+    )
+}
 PAPER1 = ["coco", "voc", "kitti", "cityscapes"]  # in the order of its tables
+COCO_TABLES = [  # super-categories of Tables 13 to 17
+    ["person", "animal"],
+    ["vehicle", "sports"],
+    ["outdoor", "accessory", "electronic"],
+    ["furniture", "indoor"],
+    ["kitchen", "food", "appliance"],
+]
+THRESHOLD_TABLES = [  # data sets of Tables 22 to 28
+    *["kitti_train", "kitti", "cityscapes_train", "cityscapes"],
+    *["coco", "voc_train", "voc"],
+]
 PUBLISHED = [name for name in PAPER1 if name in DATASETS]
-TRAINABLE = ["yolov8", "rtdetr", "grounding_dino", "owlvit"]
+TRAINABLE = ["yolov8", "rtdetr", "grounding_dino", "owlvit", "cascade_rcnn"]
+
+
+if workflow.is_main_process:
+    for name, missing in OUT_OF_REACH.items():
+        logger.warning(f"{name} is left out of this run: {'; '.join(missing)}")
+    for (name, detector), missing in UNKNOWN.items():
+        logger.warning(
+            f"{detector} is not run on {name}: it does not know {', '.join(missing)}"
+        )
+if not DATASETS:
+    raise DataError("configuration: datasets: none of them can be had")
 
 
 def one_of(names):
@@ -45,9 +102,20 @@ def digest(script, *modules):
 
 
 def dataset(wildcards):
-    """Settings of the data set at hand; where its files come from changes no result."""
+    """Settings of the data set at hand; where its files come from changes no result.
+
+    Reviews are named where they are used: one that is added changes nothing before it.
+    """
     spec = DATASETS[wildcards.dataset]
-    return {key: value for key, value in spec.items() if key != "downloads"}
+    files = {item: f for item, f in spec["files"].items() if item not in REVIEWS}
+    return {key: value for key, value in spec.items() if key != "downloads"} | {
+        "files": files
+    }
+
+
+def with_files(*items):
+    """Names of the data sets that have all of these files."""
+    return [name for name, spec in DATASETS.items() if set(items) <= set(spec["files"])]
 
 
 def classes(wildcards):
@@ -55,9 +123,25 @@ def classes(wildcards):
     return dataset(wildcards)["classes"]
 
 
+def super_categories(wildcards):
+    """Groups of classes of the data set at hand, none for most."""
+    return dataset(wildcards).get("super_categories", {})
+
+
+def crowds_are_objects(wildcards):
+    """Whether crowds of the data set at hand are compared like single objects.
+
+    The released code does so for some; counts of objects, which have no protocol, follow it.
+    """
+    as_released = wildcards.get("protocol", "released") == "released"
+    return as_released and dataset(wildcards)["released_crowds"] == "objects"
+
+
 def detector(wildcards):
-    """Settings of the detector at hand."""
-    return DETECTORS[wildcards.detector]
+    """Settings of the detector at hand; what else it is run on changes no result."""
+    spec = DETECTORS[wildcards.detector]
+    apart = ["classes_of", "known_classes", "used_for", "released_label_shift"]
+    return {key: value for key, value in spec.items() if key not in apart}
 
 
 def root(wildcards):
@@ -68,10 +152,11 @@ def root(wildcards):
 
 
 def path_of(item):
-    """Params function: path of the data set's file called `item`."""
+    """Params function: path of the data set's file called `item`, None without such a file."""
 
     def path(wildcards):
-        return f"{root(wildcards)}/{dataset(wildcards)['files'][item]}"
+        name = DATASETS[wildcards.dataset]["files"].get(item)
+        return None if name is None else f"{root(wildcards)}/{name}"
 
     return path
 
@@ -88,9 +173,9 @@ def file_of(item):
     """
 
     def paths(wildcards):
-        if item not in dataset(wildcards)["files"]:
+        if item not in DATASETS[wildcards.dataset]["files"]:
             return []
-        name = dataset(wildcards)["files"][item]
+        name = DATASETS[wildcards.dataset]["files"][item]
         downloads = bringing(DOWNLOADS[wildcards.dataset], name)
         receipts = [receipt(wildcards.dataset, file) for file in downloads]
         return receipts or [path_of(item)(wildcards)]
@@ -99,20 +184,21 @@ def file_of(item):
 
 
 def contents_of(item):
-    """Params function: digest of what the engine does not see, files of a folder or downloaded."""
+    """Params function: contents of what the engine does not see, files of a folder or downloaded."""
 
     def contents(wildcards):
         path = path_of(item)(wildcards)
+        if path is None:
+            return ""
         [seen, *_] = file_of(item)(wildcards)
-        os.stat(seen)  # raises where it is missing, and the engine asks again later
         if seen == path and not os.path.isdir(path):
             return ""
-        if not os.path.exists(path):
+        if os.path.exists(seen) and not os.path.exists(path):
             raise DataError(
                 f"{path}: was downloaded and is gone; fetch it again with snakemake downloads"
                 " --forcerun download_file"
             )
-        return content_digest(Path(path), [".xml", ".txt", ".json"])
+        return Contents(path)
 
     return contents
 
@@ -151,13 +237,58 @@ def detector_code(wildcards):
     return digest("detect", f"labelquality.detectors.{detector(wildcards)['family']}")
 
 
-def shards(wildcards):
-    """Detections of every shard of a data set."""
-    return expand(
-        "results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet",
-        shard=range(config["shards"]),
-        **wildcards,
+def of_shards(path):
+    """Input function: `path` for every shard of a data set."""
+
+    def paths(wildcards):
+        return expand(path, shard=range(config["shards"]), **wildcards)
+
+    return paths
+
+
+def if_kept(candidates):
+    """Boxes before suppression, as a further input or output, where a method needs them."""
+    return {"candidates": candidates} if KEEPS_CANDIDATES else {}
+
+
+def candidates(wildcards):
+    """Boxes before suppression of a detector that is run here, where a method needs them."""
+    path = "results/{run}/detections/{dataset}/{detector}/candidates.parquet"
+    kept = KEEPS_CANDIDATES and wildcards.detector in INFERRED
+    return expand(path, **wildcards) if kept else []
+
+
+def inspection_code(wildcards):
+    """Digest of the code that tells the losses of a detector's family."""
+    return digest(
+        "inspect_labels", f"labelquality.detectors.{detector(wildcards)['family']}"
     )
+
+
+def labels_to_inspect(wildcards):
+    """The original annotations, or those with synthetic errors of every rate."""
+    names = {"original": "annotations", "synthetic": "synthetic_labels"}
+    return f"results/{{run}}/data/{{dataset}}/{names[wildcards.labels]}.parquet"
+
+
+def label_losses(labels):
+    """Input function: losses on labels from a detector that tells them, where a method needs them."""
+    path = "results/{run}/detections/{dataset}/{detector}/label_losses/{labels}/shards/{shard}.parquet"
+
+    def paths(wildcards):
+        if "loss_inspection" not in METHODS or wildcards.detector not in INSPECTED:
+            return []
+        return expand(path, labels=labels, shard=range(config["shards"]), **wildcards)
+
+    return paths
+
+
+def calibrated(wildcards):
+    """Calibrated detections; for some detectors the released calibration compared other labels."""
+    released = wildcards.get("protocol") == "released"
+    apart = released and DETECTORS[wildcards.detector]["released_label_shift"]
+    folder = f"results/{RUN}/calibration/{wildcards.dataset}/{wildcards.detector}"
+    return f"{folder}/{'released/' if apart else ''}calibrated.parquet"
 
 
 def of_datasets(path, names=None, protocol=PROTOCOLS):
@@ -166,84 +297,135 @@ def of_datasets(path, names=None, protocol=PROTOCOLS):
     return expand(path, run=RUN, dataset=names, protocol=protocol)
 
 
-def of_detectors(path, protocol=PROTOCOLS):
-    """`path` for every data set and detector, and every protocol that it has."""
-    return expand(
-        path, run=RUN, dataset=DATASETS, detector=DETECTORS, protocol=protocol
+def of_detectors(
+    path, names=None, detectors=DETECTORS, protocol=PROTOCOLS, used_for=None
+):
+    """`path` for every data set, detector used for it and protocol, or those named.
+
+    What a detector has to be used for is told by the folder of `path`, unless it is given.
+    """
+    folder = path.split("/")[2]
+    stage = used_for or {"error_detection": folder}.get(folder, "evaluation")
+    return [
+        filled
+        for name in DETECTED
+        if names is None or name in names
+        for filled in expand(
+            path,
+            run=RUN,
+            dataset=name,
+            detector=[
+                detector
+                for detector in detectors
+                if (name, detector) not in UNKNOWN
+                and stage in DETECTORS[detector]["used_for"]
+            ],
+            protocol=protocol,
+        )
+    ]
+
+
+class Leaf(NamedTuple):
+    """A table or figure: what it is called, what it is made from, and by what."""
+
+    title: str
+    inputs: dict
+    like: str
+    script: str
+    options: dict
+
+    @property
+    def caption(self):
+        """Name of its caption in workflow/report."""
+        return Path(self.like).name
+
+    @property
+    def function(self):
+        """Name of the function that draws it: its own without `fig` and the number."""
+        return re.sub(r"^fig_(\d+_)?", "", self.caption)
+
+
+def leaf(title, *, like="", script="write_leaf", options=None, **inputs):
+    """A table or figure made from `inputs`, with the columns and the caption of `like`.
+
+    `options` are those of the function that builds a table.
+    """
+    return Leaf(title, inputs, like, script, options or {})
+
+
+def every_leaf(contents):
+    """Category, name and leaf of all that have something to be made from."""
+    missing = [
+        table(name)
+        for of_category in TABLES.values()
+        for name, leaf in of_category.items()
+        if not all(leaf.inputs.values())
+    ]
+    return [
+        (category, name, leaf._replace(like=leaf.like or name))
+        for category, of_category in contents.items()
+        for name, leaf in of_category.items()
+        if all(paths and paths not in missing for paths in leaf.inputs.values())
+    ]
+
+
+def table(name):
+    """Path of a table that others are made from."""
+    return f"results/{RUN}/tables/{name}.csv"
+
+
+def published(*names):
+    """Published figures, where a data set of the papers is part of the run."""
+    return [f"config/published/{name}.csv" for name in names if PUBLISHED]
+
+
+def counts_published(name):
+    """Published counts and what sets them beside ours; whether any belong there, it finds out."""
+    return dict(
+        published=f"config/published/{name}.csv", script="write_beside_published"
     )
+
+
+def parts_of(name):
+    """The data sets of the run that are a data set of the paper, or its training part."""
+    return [part for part in DATASETS if part in (name, f"{name}_train")]
+
+
+def numbered(first):
+    """Number and data set of the tables that the paper numbers by data set, from `first` on."""
+    return [(first + PAPER1.index(name), name) for name in PUBLISHED]
 
 
 def leaves():
     """Every table and figure of the run."""
-    tables = {
-        "paper1": [
-            "table_01_annotation_counts",
-            "table_04_label_errors",
-            "table_07_average_precision",
-            "table_08_soft_evaluation",
-            "table_09_label_error_detection",
-            "table_42_calibration_error",
-        ],
-        "ours": [
-            "average_similarity_sensitivity",
-            "intake",
-            "label_error_recall",
-            "method_differences",
-            "review_effort",
-            "soft_evaluation_intervals",
-            "synthetic_against_real",
-        ],
+    galleries = [f"paper1/{ds}/{name}" for ds in DETECTED for name in GALLERIES]
+    names = {
+        "tables": [name for _, name, _ in every_leaf(TABLES)],
+        "figures": [name for _, name, _ in every_leaf(FIGURES)] + galleries,
     }
-    for name in PUBLISHED:
-        place = PAPER1.index(name)
-        tables["paper1"] += [
-            f"table_{38 + place}_average_precision_{name}",
-            f"table_{43 + place}_soft_evaluation_{name}",
-        ]
-    if PUBLISHED:
-        tables["ours"] += ["published_comparison"]
-    figures = {
-        "paper1": [
-            "fig_04_ap_vs_as",
-            "fig_31_label_error_precision_recall",
-            "fig_27_reliability",
-        ],
-        "ours": [
-            *[f"{name}/fig_label_error_gallery" for name in DATASETS],
-            "fig_average_similarity_sensitivity",
-            "fig_review_effort",
-            "fig_synthetic_against_real",
-        ],
-    }
-    if WITH_TRUTH:
-        tables["ours"] += [
-            "injected_error_recall",
-            "label_errors_against_truth",
-            "soft_labels_against_truth",
-        ]
-        figures["ours"] += ["fig_soft_label_error"]
-    kinds = {
-        "tables": (tables, ["csv", "tex", "html"]),
-        "figures": (figures, ["svg", "pdf"]),
-    }
+    suffixes = {"tables": ["csv", "tex", "html"], "figures": ["svg", "pdf"]}
     return [
-        f"results/{RUN}/{kind}/{paper}/{name}.{suffix}"
-        for kind, (papers, suffixes) in kinds.items()
-        for paper, names in papers.items()
-        for name in names
-        for suffix in suffixes
+        f"results/{RUN}/{kind}/{name}.{suffix}"
+        for kind in names
+        for name in names[kind]
+        for suffix in suffixes[kind]
     ]
 
 
 def data_tables():
     """Tables of every data set that other stages start from."""
-    tables = ["images", "annotations", "soft_labels"]
-    tables += [f"shards/{shard}" for shard in range(config["shards"])]
-    known = of_datasets("results/{run}/data/{dataset}/truth.parquet", WITH_TRUTH)
-    return known + [
+    shards = [f"shards/{shard}" for shard in range(config["shards"])]
+    of_names = {
+        "truth": WITH_TRUTH,
+        **dict.fromkeys(["images", "annotations", "soft_labels"], DATASETS),
+        **dict.fromkeys(shards, DETECTED),
+    }
+    return [
         path
-        for table in tables
-        for path in of_datasets(f"results/{{run}}/data/{{dataset}}/{table}.parquet")
+        for table, names in of_names.items()
+        for path in of_datasets(
+            f"results/{{run}}/data/{{dataset}}/{table}.parquet", names
+        )
     ]
 
 
@@ -255,12 +437,12 @@ def captions():
 
 
 def intake_files():
-    """What every reader of the data sets set aside."""
+    """What every reader of the data sets set aside; images are read where detectors see them."""
     return [
         f"results/{RUN}/data/{name}/{kind}_intake.csv"
         for name, spec in DATASETS.items()
-        for kind in ("annotations", "reannotation", "unbiased")
-        if kind in spec["files"]
+        for kind in INTAKES
+        if kind in spec["files"] and (kind != "images" or name in DETECTED)
     ]
 
 
@@ -269,6 +451,28 @@ def if_known(path):
 
     def paths(wildcards):
         return expand(path, **wildcards) if wildcards.dataset in WITH_TRUTH else []
+
+    return paths
+
+
+def without_duplicates(table):
+    """Input function: a table of the re-annotation, duplicates merged where people found them."""
+
+    def path(wildcards):
+        merged = wildcards.dataset in with_files("duplicate_decisions")
+        name = f"merged_{table}" if merged else table
+        return f"results/{RUN}/data/{wildcards.dataset}/{name}.parquet"
+
+    return path
+
+
+def reviewed(review, path):
+    """Input function: `path` for a data set that has the file of a review, nothing for others."""
+
+    def paths(wildcards):
+        return (
+            expand(path, **wildcards) if wildcards.dataset in with_files(review) else []
+        )
 
     return paths
 
@@ -287,3 +491,10 @@ def training_code(wildcards):
     return digest(
         "train_detector", f"labelquality.detectors.training.{wildcards.family}"
     )
+
+
+def must_be_writable(*folders):
+    """Stop before the first job does where the first of `folders` that exists is read-only."""
+    folder = next(path for path in folders if os.path.exists(path))
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{folder}: cannot be written; make the folder writable")

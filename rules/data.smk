@@ -4,7 +4,9 @@ results/{run}/data/{dataset}/
     raw/                      a generated data set, in the formats of real ones
     images, annotations       .parquet, the original ground truth
     votes, released_soft_labels, unbiased_votes, soft_labels   .parquet, the re-annotation
+    merged_votes, merged_released_soft_labels   .parquet, the same without duplicates
     truth, injected_errors    .parquet, what is known of a generated data set
+    annotation_counts, class_counts   .csv, objects of every ground truth by size and by class
     *_intake.csv              what was read and what was set aside, and why
 """
 
@@ -23,6 +25,9 @@ rule generate_scenes:
         reannotation="results/{run}/data/{dataset}/raw/soft_scenes_val.json",
         unbiased="results/{run}/data/{dataset}/raw/soft_scenes_val_unbiased.json",
         truth="results/{run}/data/{dataset}/raw/truth_val.json",
+        duplicate_decisions="results/{run}/data/{dataset}/raw/duplicate_decisions_val.csv",
+        original_only_votes="results/{run}/data/{dataset}/raw/original_only_votes_val.csv",
+        false_negative_review="results/{run}/data/{dataset}/raw/false_negative_review_val.csv",
     log:
         "results/{run}/logs/generate_scenes/{dataset}.log",
     benchmark:
@@ -69,6 +74,30 @@ rule read_dataset:
         code=digest("read_dataset"),
     script:
         "../workflow/scripts/read_dataset.py"
+
+
+rule check_images:
+    """Check that every image is there, whole, and of the size that the annotation states."""
+    input:
+        images="results/{run}/data/{dataset}/images.parquet",
+        folder=ancient(file_of("images")),
+    output:
+        "results/{run}/data/{dataset}/images_intake.csv",
+    log:
+        "results/{run}/logs/check_images/{dataset}.log",
+    benchmark:
+        "results/{run}/benchmarks/check_images/{dataset}.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=120,
+    params:
+        folder=path_of("images"),
+        code=digest("check_images"),
+    script:
+        "../workflow/scripts/check_images.py"
 
 
 rule read_reannotation:
@@ -123,8 +152,8 @@ use rule read_reannotation as read_unbiased_votes with:
 rule correct_soft_labels:
     """Turn votes into soft labels and take out the bias towards the proposed class."""
     input:
-        votes="results/{run}/data/{dataset}/votes.parquet",
-        released="results/{run}/data/{dataset}/released_soft_labels.parquet",
+        votes=without_duplicates("votes"),
+        released=without_duplicates("released_soft_labels"),
     output:
         "results/{run}/data/{dataset}/soft_labels.parquet",
     log:
@@ -199,14 +228,15 @@ rule compare_soft_labels_with_truth:
 
 
 rule count_annotations:
-    """Count objects, by size, in the original, the validated and, where known, the true boxes."""
+    """Count objects, by size and class, in the original, the validated and, where known, the true boxes."""
     input:
         images="results/{run}/data/{dataset}/images.parquet",
         annotations="results/{run}/data/{dataset}/annotations.parquet",
         soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
         truth=if_known("results/{run}/data/{dataset}/truth.parquet"),
     output:
-        "results/{run}/data/{dataset}/annotation_counts.csv",
+        sizes="results/{run}/data/{dataset}/annotation_counts.csv",
+        classes="results/{run}/data/{dataset}/class_counts.csv",
     log:
         "results/{run}/logs/count_annotations/{dataset}.log",
     benchmark:
@@ -220,6 +250,8 @@ rule count_annotations:
     params:
         thresholds=config["hard_evaluation"]["thresholds"],
         size_limits=lambda wildcards: dataset(wildcards)["size_limits"],
+        class_groups=super_categories,
+        crowds_are_objects=crowds_are_objects,
         code=digest("count_annotations"),
     script:
         "../workflow/scripts/count_annotations.py"

@@ -53,6 +53,6 @@ rule train_detector:
 
 
 rule demo_weights:
-    """All four tiny detectors."""
+    """All tiny detectors."""
     input:
         expand(f"results/{RUN}/weights/{{family}}_scenes", family=TRAINABLE),

@@ -1,8 +1,12 @@
 """Inference: what every detector sees in every image.
 
 results/{run}/detections/{dataset}/{detector}/
-    shards/{shard}.parquet    the images of one job
-    detections.parquet        all of them, with the full vector of class probabilities
+    detections.parquet            what it sees, with the full vector of class probabilities
+    candidates.parquet            the boxes before suppression, where a method needs them
+    label_losses/{labels}/        losses on original or synthetic labels, for loss inspection
+    box_areas.csv                 how large validated and detected boxes are
+
+Each of them is made by shards of images, shards/{shard}.parquet, and the first two put together.
 
 A detector of the family `imported` is not run: its detections are read from the user's file.
 """
@@ -38,7 +42,10 @@ rule detect:
         folder=ancient(file_of("images")),
         weights=weights,
     output:
-        "results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet",
+        **if_kept(
+            "results/{run}/detections/{dataset}/{detector}/candidates/shards/{shard}.parquet"
+        ),
+        detections="results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet",
     log:
         "results/{run}/logs/detect/{dataset}/{detector}/{shard}.log",
     benchmark:
@@ -92,9 +99,17 @@ rule import_detections:
 rule gather_detections:
     """Put the shards of a detector together."""
     input:
-        shards,
+        **if_kept(
+            of_shards(
+                "results/{run}/detections/{dataset}/{detector}/candidates/shards/{shard}.parquet"
+            )
+        ),
+        detections=of_shards(
+            "results/{run}/detections/{dataset}/{detector}/shards/{shard}.parquet"
+        ),
     output:
-        "results/{run}/detections/{dataset}/{detector}/detections.parquet",
+        **if_kept("results/{run}/detections/{dataset}/{detector}/candidates.parquet"),
+        detections="results/{run}/detections/{dataset}/{detector}/detections.parquet",
     log:
         "results/{run}/logs/gather_detections/{dataset}/{detector}.log",
     benchmark:
@@ -111,3 +126,59 @@ rule gather_detections:
         code=digest("gather_detections"),
     script:
         "../workflow/scripts/gather_detections.py"
+
+
+rule inspect_labels:
+    """Tell a detector's losses on labels, box by box, in the images of one shard."""
+    input:
+        images="results/{run}/data/{dataset}/shards/{shard}.parquet",
+        folder=ancient(file_of("images")),
+        weights=weights,
+        labels=labels_to_inspect,
+    output:
+        "results/{run}/detections/{dataset}/{detector}/label_losses/{labels}/shards/{shard}.parquet",
+    log:
+        "results/{run}/logs/inspect_labels/{dataset}/{detector}/{labels}/{shard}.log",
+    benchmark:
+        "results/{run}/benchmarks/inspect_labels/{dataset}/{detector}/{labels}/{shard}.tsv"
+    wildcard_constraints:
+        detector=one_of(INSPECTED),
+        labels="original|synthetic",
+    conda:
+        "../envs/detectors.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=480,
+        gpu=int(config["device"] == "cuda"),
+    params:
+        detector=detector,
+        classes=classes,
+        folder=path_of("images"),
+        device=config["device"],
+        code=inspection_code,
+    script:
+        "../workflow/scripts/inspect_labels.py"
+
+
+rule count_box_areas:
+    """How large the validated and the detected boxes are."""
+    input:
+        detections="results/{run}/detections/{dataset}/{detector}/detections.parquet",
+        soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
+    output:
+        "results/{run}/detections/{dataset}/{detector}/box_areas.csv",
+    log:
+        "results/{run}/logs/count_box_areas/{dataset}/{detector}.log",
+    benchmark:
+        "results/{run}/benchmarks/count_box_areas/{dataset}/{detector}.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        code=digest("count_box_areas"),
+    script:
+        "../workflow/scripts/count_box_areas.py"

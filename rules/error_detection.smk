@@ -17,6 +17,8 @@ rule propose:
     """Propose label errors by every method from one detector."""
     input:
         detections="results/{run}/detections/{dataset}/{detector}/detections.parquet",
+        candidates=candidates,
+        label_losses=label_losses("original"),
         annotations="results/{run}/data/{dataset}/annotations.parquet",
     output:
         expand(
@@ -31,10 +33,11 @@ rule propose:
         "../envs/analysis.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=12000,
+        runtime=480,
     params:
         methods=METHODS,
+        seed=config["seed"],
         code=digest("propose"),
     script:
         "../workflow/scripts/propose.py"
@@ -75,10 +78,37 @@ rule score_proposals:
         "../workflow/scripts/score_proposals.py"
 
 
+rule inject_errors:
+    """Put synthetic errors into the validated labels, for detectors that look at labels."""
+    input:
+        soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
+        images="results/{run}/data/{dataset}/images.parquet",
+    output:
+        "results/{run}/data/{dataset}/synthetic_labels.parquet",
+    log:
+        "results/{run}/logs/inject_errors/{dataset}.log",
+    benchmark:
+        "results/{run}/benchmarks/inject_errors/{dataset}.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        rates=config["error_detection"]["synthetic_rates"],
+        seed=config["seed"],
+        code=digest("inject_errors"),
+    script:
+        "../workflow/scripts/inject_errors.py"
+
+
 rule score_on_synthetic:
     """Score all methods on errors put into the validated ground truth, beside the real ones."""
     input:
         detections="results/{run}/detections/{dataset}/{detector}/detections.parquet",
+        candidates=candidates,
+        label_losses=label_losses("synthetic"),
         soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
         images="results/{run}/data/{dataset}/images.parquet",
         real="results/{run}/error_detection/{protocol}/{dataset}/{detector}/scores.csv",
@@ -92,8 +122,8 @@ rule score_on_synthetic:
         "../envs/analysis.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=12000,
+        runtime=480,
     params:
         methods=METHODS,
         rates=config["error_detection"]["synthetic_rates"],

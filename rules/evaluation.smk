@@ -2,7 +2,7 @@
 
 results/{run}/evaluation/
     hard/{dataset}/{detector}/average_precision.csv, per_class.csv
-    {protocol}/{dataset}/{detector}/summary.csv, thresholds.csv, intervals.csv
+    {protocol}/{dataset}/{detector}/summary.csv, thresholds.csv, per_class.csv, intervals.csv
     sensitivity/{dataset}/{detector}/average_similarity.csv
 """
 
@@ -38,11 +38,12 @@ rule average_precision:
 rule average_similarity:
     """Compare calibrated class distributions with the soft labels."""
     input:
-        calibrated="results/{run}/calibration/{dataset}/{detector}/calibrated.parquet",
+        calibrated=calibrated,
         soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
     output:
         summary="results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv",
         thresholds="results/{run}/evaluation/{protocol}/{dataset}/{detector}/thresholds.csv",
+        per_class="results/{run}/evaluation/{protocol}/{dataset}/{detector}/per_class.csv",
     log:
         "results/{run}/logs/average_similarity/{protocol}/{dataset}/{detector}.log",
     benchmark:
@@ -63,7 +64,7 @@ rule average_similarity:
 rule average_similarity_sensitivity:
     """Average similarity under every ordering, matching rule and treatment of can't-solve."""
     input:
-        calibrated="results/{run}/calibration/{dataset}/{detector}/calibrated.parquet",
+        calibrated=calibrated,
         soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
     output:
         rows="results/{run}/evaluation/sensitivity/{dataset}/{detector}/average_similarity.csv",
@@ -86,7 +87,7 @@ rule average_similarity_sensitivity:
 rule average_similarity_intervals:
     """How far the figures of soft evaluation move when images are drawn anew."""
     input:
-        calibrated="results/{run}/calibration/{dataset}/{detector}/calibrated.parquet",
+        calibrated=calibrated,
         soft_labels="results/{run}/data/{dataset}/soft_labels.parquet",
     output:
         rows="results/{run}/evaluation/{protocol}/{dataset}/{detector}/intervals.csv",

@@ -1,175 +1,137 @@
 """Figures, each as SVG and PDF.
 
 results/{run}/figures/{paper}/{figure}.svg, .pdf
+
+FIGURES says which there are: by category of the report, their titles and what they are drawn from,
+by the names of the drawing function's arguments. One without inputs is not part of the run. The
+function of a figure is called like it, without its number (labelquality/report/figures.py).
 """
 
+# Kinds of label errors that each gallery shows, for every data set.
+GALLERIES = {
+    "fig_05_label_errors": ["missing", "misaligned", "classification", "original_only"],
+    "fig_33_missing": ["missing"],
+    "fig_34_misaligned": ["misaligned"],
+    "fig_35_classification": ["classification"],
+}
+CURVES = of_detectors(f"{BY_DETECTOR}/curves.csv")
 
-rule fig_27_reliability:
-    """Reliability before and after calibration."""
-    input:
-        bins=of_detectors(
-            "results/{run}/calibration/{dataset}/{detector}/reliability.csv"
+FIGURES = {
+    "Human review": {
+        "paper1/fig_10_duplicates": leaf(
+            "Duplicates of the re-annotation by the order of review and by IoU",
+            moving=of_datasets(
+                f"{REVIEWED}/duplicate_moving_rates.csv",
+                with_files("duplicate_decisions"),
+            ),
+            rates=of_datasets(
+                f"{REVIEWED}/duplicate_rates.csv", with_files("duplicate_decisions")
+            ),
         ),
-    output:
-        svg=report(
-            f"results/{RUN}/figures/paper1/fig_27_reliability.svg",
-            caption="../workflow/report/fig_27_reliability.rst",
-            category="Paper 1, detection benchmark",
-            labels={"figure": "Reliability before and after calibration"},
+    },
+    "Paper 1, detection benchmark": {
+        "paper1/fig_27_reliability": leaf(
+            "Reliability before and after calibration",
+            bins=of_detectors(
+                "results/{run}/calibration/{dataset}/{detector}/reliability.csv"
+            ),
         ),
-        pdf=f"results/{RUN}/figures/paper1/fig_27_reliability.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_27_reliability.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_27_reliability.tsv"
-    conda:
-        "../envs/analysis.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        function="reliability",
-        code=digest("draw_figure"),
-    script:
-        "../workflow/scripts/draw_figure.py"
-
-
-use rule fig_27_reliability as fig_04_ap_vs_as with:
-    input:
-        average_precision=f"results/{RUN}/tables/paper1/table_07_average_precision.csv",
-        soft_evaluation=f"results/{RUN}/tables/paper1/table_08_soft_evaluation.csv",
-    output:
-        svg=report(
-            f"results/{RUN}/figures/paper1/fig_04_ap_vs_as.svg",
-            caption="../workflow/report/fig_04_ap_vs_as.rst",
-            category="Paper 1, detection benchmark",
-            labels={"figure": "Average precision against average similarity"},
+        "paper1/fig_04_ap_vs_as": leaf(
+            "Average precision against average similarity",
+            average_precision=table("paper1/table_07_average_precision"),
+            soft_evaluation=table("paper1/table_08_soft_evaluation"),
         ),
-        pdf=f"results/{RUN}/figures/paper1/fig_04_ap_vs_as.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_04_ap_vs_as.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_04_ap_vs_as.tsv"
-    params:
-        function="ap_vs_as",
-        code=digest("draw_figure"),
-
-
-use rule fig_27_reliability as fig_average_similarity_sensitivity with:
-    input:
-        rows=f"results/{RUN}/tables/ours/average_similarity_sensitivity.csv",
-    output:
-        svg=report(
-            f"results/{RUN}/figures/ours/fig_average_similarity_sensitivity.svg",
-            caption="../workflow/report/fig_average_similarity_sensitivity.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "figure": "Average similarity under every reading of its definition"
+        "ours/fig_published_ap_vs_as": leaf(
+            "Average precision against average similarity, as published",
+            **{
+                name: published(name)
+                for name in ["average_precision", "average_similarity", "artefacts"]
             },
         ),
-        pdf=f"results/{RUN}/figures/ours/fig_average_similarity_sensitivity.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_average_similarity_sensitivity.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_average_similarity_sensitivity.tsv"
-    params:
-        function="average_similarity_sensitivity",
-        code=digest("draw_figure"),
-
-
-use rule fig_27_reliability as fig_31_label_error_precision_recall with:
-    input:
-        curves=of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/curves.csv",
-            protocol=MAIN_PROTOCOL,
+        "ours/fig_average_similarity_sensitivity": leaf(
+            "Average similarity under every reading of its definition",
+            rows=table("ours/average_similarity_sensitivity"),
         ),
-        summary=f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
-    output:
-        svg=report(
-            f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.svg",
-            caption="../workflow/report/fig_31_label_error_precision_recall.rst",
-            category="Paper 1, label error detection",
-            labels={"figure": "Precision and recall of label error detection"},
+    },
+    "Paper 1, label error detection": {
+        "paper1/fig_30_box_areas": leaf(
+            "Areas of validated and of detected boxes",
+            rows=of_detectors(
+                "results/{run}/detections/{dataset}/{detector}/box_areas.csv",
+                used_for="error_detection",
+            ),
         ),
-        pdf=f"results/{RUN}/figures/paper1/fig_31_label_error_precision_recall.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_31_label_error_precision_recall.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_31_label_error_precision_recall.tsv"
-    params:
-        function="precision_recall",
-        code=digest("draw_figure"),
-
-
-use rule fig_27_reliability as fig_review_effort with:
-    input:
-        curves=of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/curves.csv",
-            protocol=MAIN_PROTOCOL,
+        "paper1/fig_31_label_error_precision_recall": leaf(
+            "Precision and recall of label error detection",
+            curves=of_detectors(f"{BY_DETECTOR}/curves.csv", detectors=NOT_CASCADE),
+            summary=table("paper1/table_09_label_error_detection"),
         ),
-        summary=f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
-    output:
-        svg=report(
-            f"results/{RUN}/figures/ours/fig_review_effort.svg",
-            caption="../workflow/report/fig_review_effort.rst",
-            category="Label error detection",
-            labels={"figure": "Label errors found against boxes reviewed"},
+        "paper1/fig_32_label_error_precision_recall_cascade": leaf(
+            "Precision and recall of label error detection with Cascade R-CNN",
+            curves=of_detectors(f"{BY_DETECTOR}/curves.csv", detectors=CASCADE),
+            summary=table("paper1/table_09_label_error_detection"),
+            like="paper1/fig_31_label_error_precision_recall",
         ),
-        pdf=f"results/{RUN}/figures/ours/fig_review_effort.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_review_effort.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_review_effort.tsv"
-    params:
-        function="review_effort",
-        code=digest("draw_figure"),
-
-
-use rule fig_27_reliability as fig_synthetic_against_real with:
-    input:
-        scores=f"results/{RUN}/tables/ours/synthetic_against_real.csv",
-    output:
-        svg=report(
-            f"results/{RUN}/figures/ours/fig_synthetic_against_real.svg",
-            caption="../workflow/report/fig_synthetic_against_real.rst",
-            category="Label error detection",
-            labels={"figure": "Methods on synthetic and on real label errors"},
+    },
+    "Label error detection": {
+        "ours/fig_review_effort": leaf(
+            "Label errors found against boxes reviewed",
+            curves=CURVES,
+            summary=table("paper1/table_09_label_error_detection"),
         ),
-        pdf=f"results/{RUN}/figures/ours/fig_synthetic_against_real.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_synthetic_against_real.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_synthetic_against_real.tsv"
-    params:
-        function="synthetic_against_real",
-        code=digest("draw_figure"),
-
-
-use rule fig_27_reliability as fig_soft_label_error with:
-    input:
-        distances=of_datasets(
-            "results/{run}/data/{dataset}/soft_label_distances.csv", WITH_TRUTH
+        "ours/fig_synthetic_against_real": leaf(
+            "Methods on synthetic and on real label errors",
+            scores=table("ours/synthetic_against_real"),
         ),
-    output:
-        svg=report(
-            f"results/{RUN}/figures/ours/fig_soft_label_error.svg",
-            caption="../workflow/report/fig_soft_label_error.rst",
-            category="Known truth",
-            labels={"figure": "Distance of soft labels from the truth"},
+    },
+    "Known truth": {
+        "ours/fig_soft_label_error": leaf(
+            "Distance of soft labels from the truth",
+            distances=of_datasets(
+                "results/{run}/data/{dataset}/soft_label_distances.csv", WITH_TRUTH
+            ),
         ),
-        pdf=f"results/{RUN}/figures/ours/fig_soft_label_error.pdf",
-    log:
-        f"results/{RUN}/logs/figures/fig_soft_label_error.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/figures/fig_soft_label_error.tsv"
-    params:
-        function="soft_label_error",
-        code=digest("draw_figure"),
+    },
+}
 
 
-rule fig_label_error_gallery:
-    """Label errors drawn on the images."""
+for category, name, drawn in every_leaf(FIGURES):
+
+    rule:
+        """Draw one figure."""
+        name:
+            f"draw_{Path(name).name}"
+        input:
+            **drawn.inputs,
+        output:
+            svg=report(
+                f"results/{RUN}/figures/{name}.svg",
+                caption=f"../workflow/report/{drawn.caption}.rst",
+                category=category,
+                labels={"figure": drawn.title},
+            ),
+            pdf=f"results/{RUN}/figures/{name}.pdf",
+        log:
+            f"results/{RUN}/logs/figures/{name}.log",
+        benchmark:
+            f"results/{RUN}/benchmarks/figures/{name}.tsv"
+        group:
+            "leaves"
+        conda:
+            "../envs/analysis.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            function=drawn.function,
+            code=digest("draw_figure"),
+        script:
+            "../workflow/scripts/draw_figure.py"
+
+
+rule draw_gallery:
+    """Draw label errors on the images."""
     input:
         errors=f"results/{{run}}/label_errors/{MAIN_PROTOCOL}/{{dataset}}/legt.parquet",
         annotations="results/{run}/data/{dataset}/annotations.parquet",
@@ -178,16 +140,20 @@ rule fig_label_error_gallery:
         folder=file_of("images"),
     output:
         svg=report(
-            "results/{run}/figures/ours/{dataset}/fig_label_error_gallery.svg",
-            caption="../workflow/report/fig_label_error_gallery.rst",
+            "results/{run}/figures/paper1/{dataset}/{gallery}.svg",
+            caption="../workflow/report/fig_05_label_errors.rst",
             category="Label errors",
-            labels={"figure": "Label errors of {dataset}"},
+            labels={"figure": "{gallery} of {dataset}"},
         ),
-        pdf="results/{run}/figures/ours/{dataset}/fig_label_error_gallery.pdf",
+        pdf="results/{run}/figures/paper1/{dataset}/{gallery}.pdf",
     log:
-        "results/{run}/logs/figures/fig_label_error_gallery/{dataset}.log",
+        "results/{run}/logs/figures/{gallery}/{dataset}.log",
     benchmark:
-        "results/{run}/benchmarks/figures/fig_label_error_gallery/{dataset}.tsv"
+        "results/{run}/benchmarks/figures/{gallery}/{dataset}.tsv"
+    wildcard_constraints:
+        gallery=one_of(GALLERIES),
+    group:
+        "leaves"
     conda:
         "../envs/analysis.yaml"
     threads: 1
@@ -196,6 +162,7 @@ rule fig_label_error_gallery:
         runtime=10,
     params:
         folder=path_of("images"),
+        kinds=lambda wildcards: GALLERIES[wildcards.gallery],
         code=digest("draw_gallery"),
     script:
         "../workflow/scripts/draw_gallery.py"

@@ -1,676 +1,353 @@
 """Tables: the leaves that people read, each as CSV, LaTeX and HTML.
 
 results/{run}/tables/{paper}/{table}.csv, .tex, .html
+
+TABLES says which there are: by category of the report, their titles and what they are made from. One
+without inputs is not part of the run. Their columns stand in labelquality/report/tables.py, their
+captions in workflow/report/; `like` names the table whose columns and caption another one shares.
 """
 
+REVIEWED = "results/{run}/human_review/{dataset}"
+CLASS_COUNTS = "results/{run}/data/{dataset}/class_counts.csv"
+THRESHOLDS = "results/{run}/label_errors/{protocol}/{dataset}/thresholds.csv"
+BY_DETECTOR = (
+    f"results/{{run}}/error_detection/{MAIN_PROTOCOL}/{{dataset}}/{{detector}}"
+)
 
-rule table_01_annotation_counts:
-    """Objects of every ground truth, all data sets together."""
-    input:
-        of_datasets("results/{run}/data/{dataset}/annotation_counts.csv"),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_01_annotation_counts.csv",
-            caption="../workflow/report/table_01_annotation_counts.rst",
-            category="Paper 1, data sets",
-            labels={
-                "table": "Objects of every ground truth, all data sets together",
-                "format": "csv",
-            },
+TABLES = {
+    "Data": {
+        "ours/intake": leaf(
+            "What was read of every data set, and what was set aside",
+            rows=intake_files(),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_01_annotation_counts.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_01_annotation_counts.html",
-            caption="../workflow/report/table_01_annotation_counts.rst",
-            category="Paper 1, data sets",
-            labels={
-                "table": "Objects of every ground truth, all data sets together",
-                "format": "html",
-            },
+        "ours/annotation_counts": leaf(
+            "Objects of every ground truth, by size",
+            rows=of_datasets("results/{run}/data/{dataset}/annotation_counts.csv"),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_01_annotation_counts.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_01_annotation_counts.tsv"
-    conda:
-        "../envs/analysis.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        name="paper1/table_01_annotation_counts",
-        code=digest("write_leaf"),
-    script:
-        "../workflow/scripts/write_leaf.py"
-
-
-use rule table_01_annotation_counts as table_04_label_errors with:
-    input:
-        of_datasets("results/{run}/label_errors/{protocol}/{dataset}/counts.csv"),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_04_label_errors.csv",
-            caption="../workflow/report/table_04_label_errors.rst",
-            category="Paper 1, data sets",
-            labels={
-                "table": "Label errors of every kind and variant",
-                "format": "csv",
-            },
+        "ours/objects_by_class": leaf(
+            "Objects of each class, before and after re-annotation",
+            rows=of_datasets(CLASS_COUNTS),
+            **counts_published("annotation_counts"),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_04_label_errors.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_04_label_errors.html",
-            caption="../workflow/report/table_04_label_errors.rst",
-            category="Paper 1, data sets",
-            labels={
-                "table": "Label errors of every kind and variant",
-                "format": "html",
-            },
+    },
+    "Paper 1, data sets": {
+        "paper1/table_01_data_sets": leaf(
+            "Images and classes that were re-annotated",
+            rows=of_datasets(CLASS_COUNTS),
+            **counts_published("annotation_counts"),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_04_label_errors.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_04_label_errors.tsv"
-    params:
-        name="paper1/table_04_label_errors",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_07_average_precision with:
-    input:
-        of_detectors(
-            "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv"
+        "paper1/table_02_object_counts": leaf(
+            "Objects before and after re-annotation",
+            rows=of_datasets(CLASS_COUNTS),
+            **counts_published("annotation_counts"),
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_07_average_precision.csv",
-            caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average precision on original and validated ground truth",
-                "format": "csv",
-            },
+        "paper1/table_04_label_errors": leaf(
+            "Label errors of every kind and variant",
+            rows=of_datasets(
+                "results/{run}/label_errors/{protocol}/{dataset}/counts.csv"
+            ),
+            **counts_published("label_errors"),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_07_average_precision.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_07_average_precision.html",
-            caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average precision on original and validated ground truth",
-                "format": "html",
-            },
+        **{
+            f"paper1/table_{number}_objects_by_class_{name}": leaf(
+                f"Objects of each class of {name}",
+                rows=of_datasets(CLASS_COUNTS, parts_of(name)),
+                like="ours/objects_by_class",
+                **counts_published("annotation_counts"),
+            )
+            for number, name in [(12, "voc"), (18, "cityscapes"), (19, "kitti")]
+        },
+        **{
+            f"paper1/table_{number}_objects_by_class_coco_{'_'.join(groups)}": leaf(
+                f"Objects of each class of COCO: {', '.join(groups)}",
+                rows=of_datasets(CLASS_COUNTS, parts_of("coco")),
+                like="ours/objects_by_class",
+                options={"super_categories": groups},
+                **counts_published("annotation_counts"),
+            )
+            for number, groups in enumerate(COCO_TABLES, 13)
+        },
+        **{
+            f"paper1/table_{number}_label_errors_{name}": leaf(
+                f"Label errors by probability and height in {name}",
+                rows=of_datasets(THRESHOLDS, [name] if name in DATASETS else []),
+                like="ours/label_errors_by_threshold",
+                **counts_published("label_errors"),
+            )
+            for number, name in enumerate(THRESHOLD_TABLES, 22)
+        },
+    },
+    "Label errors": {
+        "ours/label_errors_by_threshold": leaf(
+            "Label errors by probability, height and region",
+            rows=of_datasets(THRESHOLDS),
+            **counts_published("label_errors"),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_07_average_precision.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_07_average_precision.tsv"
-    params:
-        name="paper1/table_07_average_precision",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_08_soft_evaluation with:
-    input:
-        of_detectors(
-            "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv"
+        "ours/label_errors_by_group": leaf(
+            "Label errors by class, size and difficulty",
+            rows=of_datasets(
+                "results/{run}/label_errors/{protocol}/{dataset}/groups.csv"
+            ),
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_08_soft_evaluation.csv",
-            caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average similarity and distances to the soft labels",
-                "format": "csv",
-            },
+        "ours/label_errors_in_regions": leaf(
+            "Label errors in crowds and ignore regions",
+            rows=of_datasets(
+                "results/{run}/label_errors/{protocol}/{dataset}/regions.csv"
+            ),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_08_soft_evaluation.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_08_soft_evaluation.html",
-            caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average similarity and distances to the soft labels",
-                "format": "html",
-            },
+    },
+    "Human review": {
+        "paper1/table_03_false_negative_rates": leaf(
+            "False negative rates of the original and of the validated ground truth",
+            rows=of_datasets(
+                f"{REVIEWED}/false_negatives.csv", with_files("false_negative_review")
+            ),
+            **counts_published("human_review"),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_08_soft_evaluation.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_08_soft_evaluation.tsv"
-    params:
-        name="paper1/table_08_soft_evaluation",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_42_calibration_error with:
-    input:
-        of_detectors("results/{run}/calibration/{dataset}/{detector}/ece.csv"),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_42_calibration_error.csv",
-            caption="../workflow/report/table_42_calibration_error.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Expected calibration error before and after calibration",
-                "format": "csv",
-            },
+        "paper1/table_20_false_negatives": leaf(
+            "What was reviewed for false negatives, and how many there are",
+            rows=of_datasets(
+                f"{REVIEWED}/false_negatives.csv", with_files("false_negative_review")
+            ),
+            **counts_published("human_review"),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_42_calibration_error.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_42_calibration_error.html",
-            caption="../workflow/report/table_42_calibration_error.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Expected calibration error before and after calibration",
-                "format": "html",
-            },
+        "paper1/table_29_original_only_review": leaf(
+            "Review of the original-only boxes",
+            rows=of_datasets(
+                f"{REVIEWED}/original_only.csv", with_files("original_only_votes")
+            ),
+            **counts_published("human_review"),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_42_calibration_error.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_42_calibration_error.tsv"
-    params:
-        name="paper1/table_42_calibration_error",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_09_label_error_detection with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/scores.csv",
-            protocol=MAIN_PROTOCOL,
+        "paper1/table_30_original_only_added": leaf(
+            "Objects with the original-only boxes that were added",
+            rows=of_datasets(
+                f"{REVIEWED}/original_only.csv", with_files("original_only_votes")
+            ),
+            **counts_published("human_review"),
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/paper1/table_09_label_error_detection.csv",
-            caption="../workflow/report/table_09_label_error_detection.rst",
-            category="Paper 1, label error detection",
-            labels={
-                "table": "Methods against the label error ground truth",
-                "format": "csv",
-            },
+        "paper1/table_31_false_negative_rates": leaf(
+            "False negative rates with the original-only boxes that were added",
+            rows=of_datasets(
+                f"{REVIEWED}/false_negatives.csv",
+                with_files("false_negative_review", "original_only_votes"),
+            ),
+            **counts_published("human_review"),
         ),
-        tex=f"results/{RUN}/tables/paper1/table_09_label_error_detection.tex",
-        html=report(
-            f"results/{RUN}/tables/paper1/table_09_label_error_detection.html",
-            caption="../workflow/report/table_09_label_error_detection.rst",
-            category="Paper 1, label error detection",
-            labels={
-                "table": "Methods against the label error ground truth",
-                "format": "html",
-            },
+        "ours/duplicate_rates": leaf(
+            "Duplicates among the reviewed pairs of boxes, by IoU",
+            rows=of_datasets(
+                f"{REVIEWED}/duplicate_rates.csv", with_files("duplicate_decisions")
+            ),
         ),
-    log:
-        f"results/{RUN}/logs/tables/table_09_label_error_detection.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/table_09_label_error_detection.tsv"
-    params:
-        name="paper1/table_09_label_error_detection",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_label_error_recall with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/groups.csv",
-            protocol=MAIN_PROTOCOL,
+    },
+    "Paper 1, detection benchmark": {
+        "paper1/table_07_average_precision": leaf(
+            "Average precision on original and validated ground truth",
+            rows=of_detectors(
+                "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv"
+            ),
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/label_error_recall.csv",
-            caption="../workflow/report/label_error_recall.rst",
-            category="Label error detection",
-            labels={
-                "table": "Recall by kind and size of the label error",
-                "format": "csv",
-            },
+        **{
+            f"paper1/table_{number}_average_precision_{name}": leaf(
+                f"Average precision on {name}",
+                rows=of_detectors(
+                    "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv",
+                    [name],
+                ),
+                like="paper1/table_07_average_precision",
+            )
+            for number, name in numbered(38)
+        },
+        "paper1/table_08_soft_evaluation": leaf(
+            "Average similarity and distances to the soft labels",
+            rows=of_detectors(
+                "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv"
+            ),
         ),
-        tex=f"results/{RUN}/tables/ours/label_error_recall.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/label_error_recall.html",
-            caption="../workflow/report/label_error_recall.rst",
-            category="Label error detection",
-            labels={
-                "table": "Recall by kind and size of the label error",
-                "format": "html",
-            },
+        **{
+            f"paper1/table_{number}_soft_evaluation_{name}": leaf(
+                f"Evaluation against soft labels on {name}",
+                rows=of_detectors(
+                    "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv",
+                    [name],
+                ),
+                like="paper1/table_08_soft_evaluation",
+            )
+            for number, name in numbered(43)
+        },
+        "ours/average_precision_per_class": leaf(
+            "Average precision of each class",
+            rows=of_detectors(
+                "results/{run}/evaluation/hard/{dataset}/{detector}/per_class.csv"
+            ),
         ),
-    log:
-        f"results/{RUN}/logs/tables/label_error_recall.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/label_error_recall.tsv"
-    params:
-        name="ours/label_error_recall",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_review_effort with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/effort.csv",
-            protocol=MAIN_PROTOCOL,
+        "ours/soft_evaluation_per_class": leaf(
+            "Average similarity and distances of each class",
+            rows=of_detectors(
+                "results/{run}/evaluation/{protocol}/{dataset}/{detector}/per_class.csv"
+            ),
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/review_effort.csv",
-            caption="../workflow/report/review_effort.rst",
-            category="Label error detection",
-            labels={
-                "table": "Boxes to review until most label errors are found",
-                "format": "csv",
-            },
+        "ours/soft_evaluation_choices": leaf(
+            "What the protocols of soft evaluation choose",
+            rows=of_detectors(
+                "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv"
+            ),
         ),
-        tex=f"results/{RUN}/tables/ours/review_effort.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/review_effort.html",
-            caption="../workflow/report/review_effort.rst",
-            category="Label error detection",
-            labels={
-                "table": "Boxes to review until most label errors are found",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/review_effort.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/review_effort.tsv"
-    params:
-        name="ours/review_effort",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_method_differences with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/differences.csv",
-            protocol=MAIN_PROTOCOL,
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/method_differences.csv",
-            caption="../workflow/report/method_differences.rst",
-            category="Label error detection",
-            labels={
-                "table": "Differences between methods and how sure they are",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/method_differences.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/method_differences.html",
-            caption="../workflow/report/method_differences.rst",
-            category="Label error detection",
-            labels={
-                "table": "Differences between methods and how sure they are",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/method_differences.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/method_differences.tsv"
-    params:
-        name="ours/method_differences",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_synthetic_against_real with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/synthetic.csv",
-            protocol=MAIN_PROTOCOL,
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/synthetic_against_real.csv",
-            caption="../workflow/report/synthetic_against_real.rst",
-            category="Label error detection",
-            labels={
-                "table": "Methods on synthetic and on real label errors",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/synthetic_against_real.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/synthetic_against_real.html",
-            caption="../workflow/report/synthetic_against_real.rst",
-            category="Label error detection",
-            labels={
-                "table": "Methods on synthetic and on real label errors",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/synthetic_against_real.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/synthetic_against_real.tsv"
-    params:
-        name="ours/synthetic_against_real",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_label_errors_against_truth with:
-    input:
-        of_datasets(
-            "results/{run}/label_errors/{protocol}/{dataset}/against_truth.csv",
-            WITH_TRUTH,
-            MAIN_PROTOCOL,
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/label_errors_against_truth.csv",
-            caption="../workflow/report/label_errors_against_truth.rst",
-            category="Known truth",
-            labels={
-                "table": "Which injected label errors the LEGT finds",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/label_errors_against_truth.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/label_errors_against_truth.html",
-            caption="../workflow/report/label_errors_against_truth.rst",
-            category="Known truth",
-            labels={
-                "table": "Which injected label errors the LEGT finds",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/label_errors_against_truth.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/label_errors_against_truth.tsv"
-    params:
-        name="ours/label_errors_against_truth",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_soft_labels_against_truth with:
-    input:
-        of_datasets("results/{run}/data/{dataset}/soft_label_distances.csv", WITH_TRUTH),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/soft_labels_against_truth.csv",
-            caption="../workflow/report/soft_labels_against_truth.rst",
-            category="Known truth",
-            labels={
-                "table": "Soft labels against the probabilities behind the votes",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/soft_labels_against_truth.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/soft_labels_against_truth.html",
-            caption="../workflow/report/soft_labels_against_truth.rst",
-            category="Known truth",
-            labels={
-                "table": "Soft labels against the probabilities behind the votes",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/soft_labels_against_truth.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/soft_labels_against_truth.tsv"
-    params:
-        name="ours/soft_labels_against_truth",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_injected_error_recall with:
-    input:
-        of_detectors(
-            "results/{run}/error_detection/{protocol}/{dataset}/{detector}/injected.csv",
-            protocol=MAIN_PROTOCOL,
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/injected_error_recall.csv",
-            caption="../workflow/report/injected_error_recall.rst",
-            category="Known truth",
-            labels={
-                "table": "Which injected label errors each method finds",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/injected_error_recall.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/injected_error_recall.html",
-            caption="../workflow/report/injected_error_recall.rst",
-            category="Known truth",
-            labels={
-                "table": "Which injected label errors each method finds",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/injected_error_recall.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/injected_error_recall.tsv"
-    params:
-        name="ours/injected_error_recall",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_intake with:
-    input:
-        intake_files(),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/intake.csv",
-            caption="../workflow/report/intake.rst",
-            category="Data",
-            labels={
-                "table": "What was read of every data set, and what was set aside",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/intake.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/intake.html",
-            caption="../workflow/report/intake.rst",
-            category="Data",
-            labels={
-                "table": "What was read of every data set, and what was set aside",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/intake.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/intake.tsv"
-    params:
-        name="ours/intake",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_average_similarity_sensitivity with:
-    input:
-        of_detectors(
-            "results/{run}/evaluation/sensitivity/{dataset}/{detector}/average_similarity.csv"
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/average_similarity_sensitivity.csv",
-            caption="../workflow/report/average_similarity_sensitivity.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average similarity under every reading of its definition",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/average_similarity_sensitivity.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/average_similarity_sensitivity.html",
-            caption="../workflow/report/average_similarity_sensitivity.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Average similarity under every reading of its definition",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/average_similarity_sensitivity.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/average_similarity_sensitivity.tsv"
-    params:
-        name="ours/average_similarity_sensitivity",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_soft_evaluation_intervals with:
-    input:
-        of_detectors(
-            "results/{run}/evaluation/{protocol}/{dataset}/{detector}/intervals.csv",
-            protocol=MAIN_PROTOCOL,
-        ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/soft_evaluation_intervals.csv",
-            caption="../workflow/report/soft_evaluation_intervals.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "How sure the figures of soft evaluation are",
-                "format": "csv",
-            },
-        ),
-        tex=f"results/{RUN}/tables/ours/soft_evaluation_intervals.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/soft_evaluation_intervals.html",
-            caption="../workflow/report/soft_evaluation_intervals.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "How sure the figures of soft evaluation are",
-                "format": "html",
-            },
-        ),
-    log:
-        f"results/{RUN}/logs/tables/soft_evaluation_intervals.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/soft_evaluation_intervals.tsv"
-    params:
-        name="ours/soft_evaluation_intervals",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_38_average_precision with:
-    input:
-        expand(
-            "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv",
-            detector=DETECTORS,
-            allow_missing=True,
-        ),
-    output:
-        csv=report(
-            "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.csv",
-            caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1, detection benchmark",
-            labels={"table": "Average precision on {dataset}", "format": "csv"},
-        ),
-        tex="results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.tex",
-        html=report(
-            "results/{run}/tables/paper1/table_{number}_average_precision_{dataset}.html",
-            caption="../workflow/report/table_07_average_precision.rst",
-            category="Paper 1, detection benchmark",
-            labels={"table": "Average precision on {dataset}", "format": "html"},
-        ),
-    log:
-        "results/{run}/logs/tables/table_{number}_average_precision_{dataset}.log",
-    benchmark:
-        "results/{run}/benchmarks/tables/table_{number}_average_precision_{dataset}.tsv"
-    wildcard_constraints:
-        number=r"\d+",
-    params:
-        name="paper1/table_07_average_precision",
-        code=digest("write_leaf"),
-
-
-use rule table_01_annotation_counts as table_43_soft_evaluation with:
-    input:
-        expand(
-            "results/{run}/evaluation/{protocol}/{dataset}/{detector}/summary.csv",
-            detector=DETECTORS,
-            protocol=PROTOCOLS,
-            allow_missing=True,
-        ),
-    output:
-        csv=report(
-            "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.csv",
-            caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Evaluation against soft labels on {dataset}",
-                "format": "csv",
-            },
-        ),
-        tex="results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.tex",
-        html=report(
-            "results/{run}/tables/paper1/table_{number}_soft_evaluation_{dataset}.html",
-            caption="../workflow/report/table_08_soft_evaluation.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Evaluation against soft labels on {dataset}",
-                "format": "html",
-            },
-        ),
-    log:
-        "results/{run}/logs/tables/table_{number}_soft_evaluation_{dataset}.log",
-    benchmark:
-        "results/{run}/benchmarks/tables/table_{number}_soft_evaluation_{dataset}.tsv"
-    wildcard_constraints:
-        number=r"\d+",
-    params:
-        name="paper1/table_08_soft_evaluation",
-        code=digest("write_leaf"),
-
-
-rule table_published_comparison:
-    """Our figures beside the published ones."""
-    input:
-        average_precision=f"results/{RUN}/tables/paper1/table_07_average_precision.csv",
-        calibration_error=f"results/{RUN}/tables/paper1/table_42_calibration_error.csv",
-        soft_evaluation=f"results/{RUN}/tables/paper1/table_08_soft_evaluation.csv",
-        published=expand(
-            "config/published/{name}.csv",
-            name=[
-                "names",
-                "average_precision",
-                "calibration_error",
-                "average_similarity",
+        "ours/correlations": leaf(
+            "Correlations of what hard and soft evaluation measure",
+            average_precision=table("paper1/table_07_average_precision"),
+            soft_evaluation=table("paper1/table_08_soft_evaluation"),
+            published=[
+                f"config/published/{name}.csv"
+                for name in [
+                    *["average_precision", "average_similarity"],
+                    *["artefacts", "correlations"],
+                ]
             ],
+            script="correlate_measures",
+            options={"broken": BROKEN},
         ),
-    output:
-        csv=report(
-            f"results/{RUN}/tables/ours/published_comparison.csv",
-            caption="../workflow/report/published_comparison.rst",
-            category="Paper 1, detection benchmark",
-            labels={"table": "Our figures beside the published ones", "format": "csv"},
+        "ours/average_similarity_sensitivity": leaf(
+            "Average similarity under every reading of its definition",
+            rows=of_detectors(
+                "results/{run}/evaluation/sensitivity/{dataset}/{detector}/average_similarity.csv"
+            ),
         ),
-        tex=f"results/{RUN}/tables/ours/published_comparison.tex",
-        html=report(
-            f"results/{RUN}/tables/ours/published_comparison.html",
-            caption="../workflow/report/published_comparison.rst",
-            category="Paper 1, detection benchmark",
-            labels={
-                "table": "Our figures beside the published ones",
-                "format": "html",
-            },
+        "ours/soft_evaluation_intervals": leaf(
+            "How sure the figures of soft evaluation are",
+            rows=of_detectors(
+                "results/{run}/evaluation/{protocol}/{dataset}/{detector}/intervals.csv",
+                protocol=MAIN_PROTOCOL,
+            ),
         ),
-    log:
-        f"results/{RUN}/logs/tables/published_comparison.log",
-    benchmark:
-        f"results/{RUN}/benchmarks/tables/published_comparison.tsv"
-    conda:
-        "../envs/analysis.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        name="ours/published_comparison",
-        code=digest("compare_with_published"),
-    script:
-        "../workflow/scripts/compare_with_published.py"
+        "paper1/table_42_calibration_error": leaf(
+            "Expected calibration error before and after calibration",
+            rows=of_detectors("results/{run}/calibration/{dataset}/{detector}/ece.csv"),
+        ),
+        "ours/published_comparison": leaf(
+            "Our figures beside the published ones",
+            average_precision=table("paper1/table_07_average_precision"),
+            calibration_error=table("paper1/table_42_calibration_error"),
+            soft_evaluation=table("paper1/table_08_soft_evaluation"),
+            published=published(
+                "names", "average_precision", "calibration_error", "average_similarity"
+            ),
+            script="compare_with_published",
+        ),
+    },
+    "Paper 1, label error detection": {
+        "paper1/table_49_average_precision_original": leaf(
+            "Average precision of the detectors behind label error detection",
+            rows=of_detectors(
+                "results/{run}/evaluation/hard/{dataset}/{detector}/average_precision.csv",
+                detectors=GROUNDING_DINO + CASCADE,
+                used_for="error_detection",
+            ),
+        ),
+        "paper1/table_09_label_error_detection": leaf(
+            "Methods against the label error ground truth",
+            rows=of_detectors(f"{BY_DETECTOR}/scores.csv"),
+        ),
+        **{
+            f"paper1/table_{number}_label_error_detection": leaf(
+                f"{title}, {variant.replace('_', ' ')} ground truth",
+                rows=of_detectors(f"{BY_DETECTOR}/scores.csv", detectors=detectors),
+                like="paper1/table_09_label_error_detection",
+                options={"variant": variant},
+            )
+            for number, title, detectors, variant in [
+                (
+                    51,
+                    "Methods on other detectors than Cascade R-CNN",
+                    NOT_CASCADE,
+                    VARIANTS[-1],
+                ),
+                (52, "Methods on Cascade R-CNN", CASCADE, VARIANTS[0]),
+                (53, "Methods on Cascade R-CNN", CASCADE, VARIANTS[-1]),
+            ]
+        },
+    },
+    "Label error detection": {
+        "ours/label_error_recall": leaf(
+            "Recall by kind and size of the label error",
+            rows=of_detectors(f"{BY_DETECTOR}/groups.csv"),
+        ),
+        "ours/review_effort": leaf(
+            "Boxes to review until most label errors are found",
+            rows=of_detectors(f"{BY_DETECTOR}/effort.csv"),
+        ),
+        "ours/method_differences": leaf(
+            "Differences between methods and how sure they are",
+            rows=of_detectors(f"{BY_DETECTOR}/differences.csv"),
+        ),
+        "ours/synthetic_against_real": leaf(
+            "Methods on synthetic and on real label errors",
+            rows=of_detectors(f"{BY_DETECTOR}/synthetic.csv"),
+        ),
+    },
+    "Known truth": {
+        "ours/label_errors_against_truth": leaf(
+            "Which injected label errors the LEGT finds",
+            rows=of_datasets(
+                "results/{run}/label_errors/{protocol}/{dataset}/against_truth.csv",
+                WITH_TRUTH,
+                MAIN_PROTOCOL,
+            ),
+        ),
+        "ours/soft_labels_against_truth": leaf(
+            "Soft labels against the probabilities behind the votes",
+            rows=of_datasets(
+                "results/{run}/data/{dataset}/soft_label_distances.csv", WITH_TRUTH
+            ),
+        ),
+        "ours/injected_error_recall": leaf(
+            "Which injected label errors each method finds",
+            rows=of_detectors(f"{BY_DETECTOR}/injected.csv", WITH_TRUTH),
+        ),
+    },
+}
+
+
+for category, name, made in every_leaf(TABLES):
+
+    rule:
+        """Write one table."""
+        name:
+            f"write_{Path(name).name}"
+        input:
+            **made.inputs,
+        output:
+            csv=report(
+                f"results/{RUN}/tables/{name}.csv",
+                caption=f"../workflow/report/{made.caption}.rst",
+                category=category,
+                labels={"table": made.title, "format": "csv"},
+            ),
+            tex=f"results/{RUN}/tables/{name}.tex",
+            html=report(
+                f"results/{RUN}/tables/{name}.html",
+                caption=f"../workflow/report/{made.caption}.rst",
+                category=category,
+                labels={"table": made.title, "format": "html"},
+            ),
+        log:
+            f"results/{RUN}/logs/tables/{name}.log",
+        benchmark:
+            f"results/{RUN}/benchmarks/tables/{name}.tsv"
+        group:
+            "leaves"
+        conda:
+            "../envs/analysis.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            name=made.like,
+            title=made.title,
+            options=made.options,
+            script=made.script,
+            code=digest(made.script),
+        # A job would see the last table's `made` here.
+        script:
+            "../workflow/scripts/{params.script}.py"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from labelquality.tables import Table, make_table
@@ -90,3 +92,72 @@ def random_tables(
 def shuffled(table: Table, seed: int) -> Table:
     """The same rows in another order."""
     return table.take(np.random.default_rng(seed).permutation(len(table)))
+
+
+def random_calibrated(seed: int, kind: str) -> tuple[Table, Table]:
+    """Detections with vectors of the kind, no two alike in box and score, some vectors all zero."""
+    detections, _, soft = random_tables(seed, n_objects=30, n_detections=60)
+    rng = np.random.default_rng(seed)
+    width = 4 if kind == "softmax+background" else 3
+    p = rng.dirichlet(np.full(width, 0.3), len(detections))
+    p[rng.random(p.shape) < 0.2] = 0
+    p[:5] = 0
+    frame = detections.frame.assign(fold=0, calibrated_score=detections.frame["score"])
+    frame.loc[:, ["x1", "y1"]] -= rng.random((len(frame), 1))
+    meta = {"probability_kind": kind}
+    return replace(
+        detections, kind="calibrated", frame=frame, vectors={"probabilities": p}, meta=meta
+    ), soft
+
+
+def by_image(calibrated: Table, soft: Table) -> tuple[dict, dict]:
+    """Predictions and objects as the literal version takes them."""
+    rows, predictions, objects = calibrated.frame, {}, {}
+    for i in np.lexsort([*calibrated.boxes.T[::-1]]):
+        row = {"box": calibrated.boxes[i].tolist(), "score": rows["score"][i]}
+        row |= {
+            "p": calibrated.vectors["probabilities"][i].tolist(),
+            "category": rows["category"][i],
+        }
+        predictions.setdefault(rows["image_id"][i], []).append(row)
+    for i in np.lexsort([*soft.boxes.T[::-1]]):
+        row = {"box": soft.boxes[i].tolist(), "label": soft.vectors["corrected"][i].tolist()}
+        objects.setdefault(soft.frame["image_id"][i], []).append(row)
+    return predictions, objects
+
+
+def one_image(
+    boxes: list, p: list, scores: list, objects: list, labels: list
+) -> tuple[Table, Table]:
+    """Calibrated detections and soft labels of image `a`, two classes; image `b` is empty."""
+    calibrated = make_table(
+        "calibrated",
+        {
+            "image_id": ["a"] * len(boxes),
+            "score": scores,
+            "category": 0,
+            "calibrated_score": scores,
+            "fold": 0,
+        },
+        ["cat", "dog"],
+        boxes=np.array(boxes, dtype=np.float64).reshape(-1, 4),
+        vectors={"probabilities": np.array(p, dtype=np.float32).reshape(-1, 3)},
+        meta={"probability_kind": "softmax+background"},
+        image_ids=["a", "b"],
+    )
+    soft = make_table(
+        "soft_labels",
+        {
+            "image_id": ["a"] * len(objects),
+            "box_id": [str(i) for i in range(len(objects))],
+            "n_votes": 11,
+            "proposed": 0,
+        },
+        ["cat", "dog"],
+        boxes=np.array(objects, dtype=np.float64).reshape(-1, 4),
+        vectors={
+            name: np.array(labels, dtype=np.float64).reshape(-1, 3)
+            for name in ("soft_label", "corrected")
+        },
+    )
+    return calibrated, soft

@@ -7,6 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from labelquality.human_review import duplicates
+
 DETECTORS = ("yolov8_scenes", "owlvit_scenes")
 
 
@@ -112,3 +114,52 @@ def sensitivity_rows() -> pd.DataFrame:
         " recall_x_similarity share_explained"
     )
     return pd.DataFrame(rows, columns=columns.split())
+
+
+def reviewed_pairs(decisions: str) -> pd.DataFrame:
+    """Pairs of boxes from the largest IoU downwards, `d`uplicates or `t`wo objects."""
+    names = {"d": duplicates.DUPLICATE, "t": duplicates.TWO_OBJECTS}
+    return pd.DataFrame(
+        {
+            "iou": np.linspace(0.95, 0.15, len(decisions)),
+            "decision": [names[letter] for letter in decisions],
+            "first_class": "a",
+            "second_class": "a",
+        }
+    )
+
+
+def moving_rates() -> pd.DataFrame:
+    """Rates of duplicates in the order of review, of two data sets."""
+    parts = [
+        duplicates.moving_rates(reviewed_pairs(decisions), [2, 4]).assign(dataset=dataset)
+        for dataset, decisions in {"a": "ddtt", "b": "dtd"}.items()
+    ]
+    return pd.concat(parts)
+
+
+def review_rates() -> pd.DataFrame:
+    """The same by IoU."""
+    parts = [
+        duplicates.rates(reviewed_pairs(decisions), 5).assign(dataset=dataset)
+        for dataset, decisions in {"a": "ddtt", "b": "dtd"}.items()
+    ]
+    return pd.concat(parts)
+
+
+def area_rows() -> pd.DataFrame:
+    """Areas of the boxes of two detectors, in three classes."""
+    rows = [
+        {
+            "dataset": "scenes",
+            "detector": detector,
+            "source": source,
+            "low": low,
+            "high": 4 * low,
+            "n": n,
+        }
+        for detector in ("yolov8", "rtdetr")
+        for source, numbers in (("validated", (3, 5, 2)), ("predictions", (1, 6, 4)))
+        for low, n in zip((16.0, 64.0, 256.0), numbers, strict=True)
+    ]
+    return pd.DataFrame(rows)

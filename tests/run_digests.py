@@ -14,4 +14,5 @@ def digests(results: Path) -> dict[str, str]:
         if path.is_file()
         and path.suffix in {".parquet", ".csv", ".tex", ".html", ".svg", ".pdf", ".json", ".png"}
         and path.name != "report.html"
+        and path.parent.name != "run_time"
     }

@@ -29,6 +29,7 @@ def test_the_demo_configuration_is_valid_and_carries_its_parts(folder: Path) -> 
         "rtdetr",
         "grounding_dino",
         "owlvit",
+        "cascade_rcnn",
     }
 
 
@@ -45,7 +46,9 @@ def test_every_shipped_file_matches_its_schema(folder: Path) -> None:
 def test_the_run_of_the_papers_is_valid_over_the_demo(folder: Path) -> None:
     papers = yaml.safe_load((folder / "papers.yaml").read_text(encoding="utf-8"))
     config = load_config(configuration(folder, **papers), folder)
-    assert list(config["datasets"]) == ["coco", "voc", "kitti", "cityscapes"]
+    parts = ["voc_train", "kitti_train", "cityscapes_train"]
+    assert list(config["datasets"]) == ["coco", "voc", "kitti", "cityscapes", *parts]
+    assert config["labels_only"] == parts
     assert config["label_errors"]["variants"] == {
         "less_restrictive": {"min_probability": 0.5, "min_height": 0},
         "stricter": {"min_probability": 0.8, "min_height": 40},
@@ -68,6 +71,7 @@ def test_defaults_of_nested_sections_are_filled_in(folder: Path) -> None:
         ({"run": "my run"}, "run: 'my run' does not match"),
         ({"shards": 0}, "shards: 0 is less than the minimum of 1"),
         ({"datasets": ["scene"]}, "datasets: scene: there is no "),
+        ({"labels_only": ["scenes"]}, "datasets: a name occurs twice in ['scenes', 'scenes']"),
         ({"detectors": []}, "detectors: "),
         ({"protocols": ["defined", "defined"]}, "protocols: "),
     ],

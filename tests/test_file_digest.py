@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
 
-from labelquality.file_digest import content_digest, folder_digest
+from labelquality.file_digest import Contents, content_digest, folder_digest
 
 
 @pytest.fixture
@@ -54,3 +55,20 @@ def test_a_single_file_goes_by_its_content(folder: Path) -> None:
     (folder / "e.png").write_text("4")
     assert content_digest(folder / "e.png", ()) != before
     assert content_digest(folder, (".txt", ".xml")) == digest(folder)
+
+
+def test_contents_show_themselves_as_they_are_when_asked(folder: Path) -> None:
+    contents = Contents(folder / "later")
+    assert repr(contents) == repr("")
+    (folder / "later").mkdir()
+    (folder / "later" / "a.json").write_text("{}")
+    assert repr(contents) == repr(content_digest(folder / "later", [".json"]))
+    before = repr(contents)
+    (folder / "later" / "a.json").write_text("[]")
+    assert repr(contents) != before
+
+
+def test_contents_are_a_path_that_travels_to_other_processes(folder: Path) -> None:
+    contents = pickle.loads(pickle.dumps(Contents(folder / "a.txt")))
+    assert contents == str(folder / "a.txt")
+    assert repr(contents) == repr(content_digest(folder / "a.txt", []))

@@ -140,6 +140,16 @@ def test_regions_and_unknown_classes_are_no_objects() -> None:
     assert errors.frame["max_iou"].tolist() == [0.0, 0.0]
 
 
+def test_crowds_are_objects_where_the_released_code_takes_them_for_some() -> None:
+    original = originals([SQUARE, (50, 0, 60, 10)], category=[0, -1], crowd=[True, False])
+    original = original.with_columns(region=["group", "dontcare"])
+    soft_labels = reannotated([SQUARE, (50, 0, 60, 10)], category=1)
+    errors = compare(original, soft_labels, crowds_are_objects=True)
+    assert kinds(errors) == ["classification", "missing"]
+    assert errors.frame["ioa_dontcare"].tolist() == [1.0, 1.0]
+    assert kinds(compare(original, soft_labels)) == ["missing", "missing"]
+
+
 def test_shares_in_several_regions_are_not_added() -> None:
     original = originals(
         [(0, 0, 4, 10), (4, 0, 10, 10), (50, 50, 60, 60)], region=["dontcare", "dontcare", ""]

@@ -44,6 +44,12 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "votes": {"proposed": [0, 1, -1], "source": [0, 0, 1], "seconds": [[1.5, 2], [], [0.25]]},
     "soft_labels": {"n_votes": [11, 22, 0], "proposed": [0, 1, -1]},
     "detections": {"score": [0.5, 0.25, 1.0], "category": [0, 1, 1]},
+    "candidates": {"score": [0.5, 0.25, 1.0], "category": [0, 1, 1]},
+    "label_losses": {
+        "category": [0, 1, 1],
+        "classification": [[1.5, 2], [0.5, 0.25], [0, 3]],
+        "regression": [[0.5, 0], [0.125, 1], [2, 2]],
+    },
     "calibrated": {
         "score": [0.5, 0.25, 1.0],
         "category": [0, 1, 1],

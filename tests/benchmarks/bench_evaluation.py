@@ -2,44 +2,30 @@
 
     make bench SIZES="1000 5000"
 
-Sizes are numbers of images, each with 100 detections of 80 classes and about 7 objects, as in COCO.
-Writes {folder}/{name}.json, a list with one record per size: name, size, seconds (wall clock),
-cpu_seconds, peak_mb (of the whole process, inputs included), peer, peer_seconds, peer_cpu_seconds,
-ratio (ours to the peer's by the clock), machine. On a busy machine compare the processors' seconds.
-Every measurement runs in a process of its own, forked when the inputs are there.
+Sizes are numbers of images, each with 100 detections of 80 classes and about 7 objects, as in COCO;
+SIZES="1000 2000 4000 8000" shows how cost grows. What is written stands in harness.py.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
-import platform
-import resource
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pandas as pd
 
+from benchmarks import harness
+from benchmarks.harness import Bench, Work
 from labelquality.calibration.calibrate import calibrate
 from labelquality.calibration.correctness import judge
 from labelquality.calibration.folds import assign_folds
-from labelquality.error_detection import objectlab
-from labelquality.error_detection.false_positives import as_proposals
-from labelquality.error_detection.scoring import score
 from labelquality.evaluation import average_precision, average_similarity
 from labelquality.evaluation.protocols import PROTOCOLS
-from labelquality.geometry import heights
-from labelquality.tables import Table, image_codes, make_table, read_table, write_table
+from labelquality.tables import Table, image_codes, make_table, read_table, sort_rows, write_table
 
 N_CLASSES = 80
-Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -52,10 +38,13 @@ class Inputs:
     image_ids: list[str]
 
 
-def inputs(n_images: int, seed: int = 0) -> Inputs:
-    """Inputs whose sizes, classes, overlaps and probabilities are spread as in COCO's."""
+def inputs(n_images: int, *, per_image: int = 100, seed: int = 0) -> Inputs:
+    """Inputs whose sizes, classes, overlaps and probabilities are spread as in COCO's.
+
+    Rows are in the order in which tables are stored.
+    """
     rng = np.random.default_rng(seed)
-    n_objects, n = round(7.3562 * n_images), 100 * n_images
+    n_objects, n = round(7.3562 * n_images), per_image * n_images
     image_ids = [f"{i:012d}" for i in range(n_images)]
     names = np.array(image_ids, dtype=object)
     classes = [f"class {k}" for k in range(N_CLASSES)]
@@ -67,9 +56,9 @@ def inputs(n_images: int, seed: int = 0) -> Inputs:
 
     objects, object_image = boxes(n_objects), rng.integers(0, n_images, n_objects)
     object_class = np.minimum(rng.geometric(0.06, n_objects) - 1, N_CLASSES - 1)
-    found, image = boxes(n), np.repeat(np.arange(n_images), 100)
+    found, image = boxes(n), np.repeat(np.arange(n_images), per_image)
     category, score = rng.integers(0, N_CLASSES, n), rng.beta(0.7, 8, n)
-    near = np.arange(round(0.146 * n))
+    near = np.arange(round(14.6 * n_images))
     of = rng.integers(0, n_objects, len(near))
     shift = rng.normal(0, 0.08, (len(near), 4)) * np.tile(objects[of, 2:] - objects[of, :2], 2)
     found[near] = objects[of] + shift
@@ -83,7 +72,7 @@ def inputs(n_images: int, seed: int = 0) -> Inputs:
     labels /= labels.sum(axis=1, keepdims=True)
     of_objects = {"image_id": names[object_image], "box_id": [str(i) for i in range(n_objects)]}
     no_flags = {"difficult": False, "region": "", "annotator": "original"}
-    return Inputs(
+    detections, annotations, soft_labels = (
         make_table(
             "detections",
             {"image_id": names[image], "score": score, "category": category},
@@ -108,8 +97,8 @@ def inputs(n_images: int, seed: int = 0) -> Inputs:
             boxes=objects,
             vectors={"soft_label": labels, "corrected": labels},
         ),
-        image_ids,
     )
+    return Inputs(*map(sort_rows, (detections, annotations, soft_labels)), image_ids)
 
 
 def precision(given: Inputs) -> tuple[Work, str, Work]:
@@ -151,31 +140,29 @@ def calibration(given: Inputs) -> tuple[Work, str, Work]:
     return lambda: calibrate(found, given.annotations), "scikit-learn", peer
 
 
-def similarity(given: Inputs) -> tuple[Work, None, None]:
-    """All 240 numbers of the soft evaluation: 4 sizes, 10 thresholds, 2 orderings, 3 measures."""
+def _calibrated(given: Inputs) -> Table:
     frame = given.detections.frame.assign(
         calibrated_score=given.detections.frame["score"], fold=np.int32(0)
     )
-    calibrated = Table(
-        "calibrated",
-        frame,
-        given.detections.classes,
-        given.detections.vectors,
-        given.detections.meta,
-        given.detections.image_ids,
-    )
+    return replace(given.detections, kind="calibrated", frame=frame)
+
+
+def similarity(given: Inputs) -> tuple[Work, None, None]:
+    """All 240 numbers of the soft evaluation: 4 sizes, 10 thresholds, 2 orderings, 3 measures."""
+    args = (_calibrated(given), given.soft_labels, given.image_ids, PROTOCOLS["defined"])
     orderings = ("entropy_descending", "max_probability")
-    return (
-        lambda: average_similarity.evaluate(
-            calibrated,
-            given.soft_labels,
-            given.image_ids,
-            PROTOCOLS["defined"],
-            orderings=orderings,
-        ),
-        None,
-        None,
-    )
+    return lambda: average_similarity.evaluate(*args, orderings=orderings), None, None
+
+
+def similarity_of_many(given: Inputs) -> tuple[Work, None, None]:
+    """The same with 300 detections an image, the most that paper 1's detectors give."""
+    return similarity(inputs(len(given.image_ids), per_image=300))
+
+
+def similarity_per_class(given: Inputs) -> tuple[Work, None, None]:
+    """The figures of the soft evaluation for each of the classes."""
+    args = (_calibrated(given), given.soft_labels, given.image_ids, PROTOCOLS["defined"])
+    return lambda: average_similarity.evaluate_per_class(*args), None, None
 
 
 def reading(given: Inputs) -> tuple[Work, str, Work]:
@@ -199,102 +186,19 @@ def reading(given: Inputs) -> tuple[Work, str, Work]:
     return work, "orjson", peer
 
 
-def objectlab_scores(given: Inputs) -> tuple[Work, None, None]:
-    """ObjectLab's box and image scores; cleanlab takes 11 ms an image for as many pairs."""
-    return lambda: objectlab.propose(given.detections, given.annotations), None, None
-
-
-def error_scoring(given: Inputs) -> tuple[Work, None, None]:
-    """Matching all detections, as proposals, with as many label errors as there are objects."""
-    found, objects = given.detections, given.annotations
-    proposals = as_proposals(found, "all", found.frame["score"])
-    errors = make_table(
-        "label_errors",
-        {
-            "image_id": objects.frame["image_id"],
-            "kind": "missing",
-            "category": objects.frame["category"],
-            "probability": 1.0,
-            "height": heights(objects.boxes),
-            "max_iou": 0.0,
-            "ioa_dontcare": 0.0,
-            "original_box_id": "",
-            "validated_box_id": objects.frame["box_id"],
-        },
-        objects.classes,
-        boxes=objects.boxes,
-        image_ids=given.image_ids,
-    )
-    return lambda: score(proposals, errors), None, None
-
-
-BENCHES = {
+BENCHES: dict[str, Bench] = {
     "average_precision": precision,
     "calibration": calibration,
     "soft_evaluation": similarity,
+    "soft_evaluation_300_detections": similarity_of_many,
+    "soft_evaluation_per_class": similarity_per_class,
     "read_detections": reading,
-    "objectlab": objectlab_scores,
-    "label_error_scoring": error_scoring,
 }
 
 
-def measure(work: Work) -> tuple[float, float, float]:
-    """Seconds by the clock and of the processors, and peak MB, of `work` in its own process."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-
-    def run() -> None:
-        start, cpu_start = time.perf_counter(), time.process_time()
-        work()
-        seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        sender.send((seconds, cpu_seconds, peak))
-
-    process = context.Process(target=run)
-    process.start()
-    process.join()
-    if process.exitcode:
-        raise SystemExit(f"a measurement failed with status {process.exitcode}")
-    return receiver.recv()
-
-
-def bench(name: str, given: Inputs) -> dict[str, object]:
-    """Measure one benchmark and, where it has one, its peer."""
-    work, peer, peer_work = BENCHES[name](given)
-    seconds, cpu_seconds, peak_mb = measure(work)
-    peer_seconds, peer_cpu_seconds, _ = measure(peer_work) if peer_work else (None, None, None)
-    return {
-        "name": name,
-        "size": len(given.image_ids),
-        "seconds": round(seconds, 3),
-        "cpu_seconds": round(cpu_seconds, 3),
-        "peak_mb": round(peak_mb),
-        "peer": peer,
-        "peer_seconds": peer_seconds and round(peer_seconds, 3),
-        "peer_cpu_seconds": peer_cpu_seconds and round(peer_cpu_seconds, 3),
-        "ratio": peer_seconds and round(seconds / peer_seconds, 3),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-    }
-
-
 def main() -> None:
-    """Run the benchmarks that the command line asks for, print and write what they give."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sizes", nargs="*", type=int, default=[1000], help="numbers of images")
-    parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
-    parser.add_argument("--folder", type=Path, default=Path("results/bench"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    records: dict[str, list[dict[str, object]]] = {name: [] for name in options.only}
-    for size in options.sizes:
-        given = inputs(size)
-        for name in options.only:
-            record = bench(name, given)
-            records[name].append(record)
-            print(*(f"{key} {value}" for key, value in record.items()), sep="  ", flush=True)
-    for name, rows in records.items():
-        text = json.dumps(rows, indent=1) + "\n"
-        (options.folder / f"{name}.json").write_text(text, encoding="utf-8")
+    """Run what the command line asks for."""
+    harness.main(__doc__, BENCHES, inputs)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_whole_images_of_the_right_size(folder: Path) -> None:
-    check_images(toy_images(), folder)
+    [note] = check_images(toy_images(), folder).to_dict("records")
+    assert (note["item"], note["action"], note["count"]) == ("image", "checked", 2)
 
 
 def test_each_fault_is_named(folder: Path) -> None:

@@ -124,3 +124,25 @@ def test_cityscapes(shipped: Any, tmp_path: Path) -> None:
         for label in labels
     } | {("annotation", "dropped", "is marked as deleted")}
     assert (dataset.annotations.frame["region"] == "group").sum() == 2
+
+
+@pytest.mark.parametrize("name", ["voc", "kitti", "cityscapes"])
+def test_training_parts_differ_in_their_split_alone(shipped: Any, name: str) -> None:
+    val, train = shipped(name), shipped(f"{name}_train")
+    assert (train["name"], train["split"]) == (f"{name}_train", "train")
+    for key in ("format", "classes", "root", "bias_correction", "repairs", "random_split"):
+        assert train.get(key) == val.get(key)
+    files = {key: path.replace("val", "train") for key, path in val["files"].items()}
+    kept = {"voc": {"reannotation": val["files"]["reannotation"]}}
+    assert train["files"] == files | kept.get(name, {})
+
+
+def test_parts_of_kitti_are_all_of_it(shipped: Any, tmp_path: Path) -> None:
+    write_kitti(tmp_path)
+    for i in range(2, 10):
+        write_text(tmp_path / f"training/label_2/{i:06}.txt", "")
+        write_image(tmp_path / f"training/image_2/{i:06}.png")
+    parts = [read_dataset(shipped(name), tmp_path).images for name in ("kitti", "kitti_train")]
+    ids = [image_id for part in parts for image_id in part.frame["image_id"]]
+    assert [len(part) for part in parts] == [2, 8]
+    assert sorted(ids) == [f"{i:06}" for i in range(10)]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from PIL import Image
 
 from labelquality.detectors import FAMILIES, load_detector
 from labelquality.detectors.base import (
+    Candidates,
     ImageDetections,
     ProbabilityKind,
     best_rows,
@@ -24,7 +25,7 @@ from labelquality.detectors.base import (
 )
 from labelquality.errors import DataError
 from labelquality.geometry import pairwise_iou
-from labelquality.tables import Table, make_table, read_table, write_table
+from labelquality.tables import Table, concatenate, make_table, read_table, write_table
 
 CLASSES = ("cat", "dog")
 
@@ -105,7 +106,7 @@ def test_a_class_that_a_model_does_not_know_is_named() -> None:
 
 
 def test_an_unknown_family_is_named_with_the_known_ones() -> None:
-    with pytest.raises(DataError, match="unknown family 'yolo9', use one of grounding_dino"):
+    with pytest.raises(DataError, match=r"unknown family 'yolo9', use one of .*grounding_dino"):
         load_detector({"name": "x", "family": "yolo9"}, CLASSES)
     assert "imported" in FAMILIES
 
@@ -148,7 +149,8 @@ def image_table(folder: Path, values: Sequence[int]) -> Table:
 
 def test_a_run_lists_every_image_and_counts_what_it_dropped(tmp_path: Path) -> None:
     images = image_table(tmp_path, [255, 0, 51])
-    table = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False)
+    found = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False)
+    table = found.detections
     assert table.image_ids == ("i0", "i1", "i2")
     assert table.frame["image_id"].tolist() == ["i0", "i2"]
     assert table.boxes.tolist() == [[0, 0, 12, 10], [0, 0, 14, 10]]
@@ -166,7 +168,8 @@ def test_neither_batch_size_nor_row_order_changes_a_run(tmp_path: Path) -> None:
     files = []
     for table, batch_size in ((images, 1), (images, 5), (shuffled, 2)):
         path = tmp_path / f"{len(files)}.parquet"
-        write_table(run(Brightness(), table, tmp_path, CLASSES, batch_size, progress=False), path)
+        found = run(Brightness(), table, tmp_path, CLASSES, batch_size, progress=False)
+        write_table(found.detections, path)
         files.append(path.read_bytes())
     assert files[0] == files[1] == files[2]
 
@@ -174,9 +177,11 @@ def test_neither_batch_size_nor_row_order_changes_a_run(tmp_path: Path) -> None:
 def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
     images = image_table(tmp_path, [9, 0, 51, 80, 3])
     parts = [images.take(np.array(rows)) for rows in ([4, 0], [1], [2, 3])]
-    shards = [run(Brightness(), part, tmp_path, CLASSES, 2, progress=False) for part in parts]
+    shards = [
+        run(Brightness(), part, tmp_path, CLASSES, 2, progress=False).detections for part in parts
+    ]
     write_table(gather(shards), tmp_path / "gathered.parquet")
-    whole = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False)
+    whole = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False).detections
     write_table(whole, tmp_path / "whole.parquet")
     assert whole.meta["degenerate_boxes"] == "4"
     gathered = (tmp_path / "gathered.parquet").read_bytes()
@@ -185,10 +190,52 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
 
 def test_a_run_without_any_detection_is_a_table_all_the_same(tmp_path: Path) -> None:
     images = image_table(tmp_path, [0, 0])
-    table = run(Brightness(), images, tmp_path, CLASSES, 4, progress=False)
+    table = run(Brightness(), images, tmp_path, CLASSES, 4, progress=False).detections
     write_table(table, tmp_path / "d.parquet")
     assert len(table) == 0
     assert table.vectors["probabilities"].shape == (0, 2)
+
+
+class Suppressing(Brightness):
+    """Tells of a second box in every bright image, which it suppressed."""
+
+    def detect(self, images: Sequence[np.ndarray]) -> list[ImageDetections]:
+        return [
+            replace(
+                found,
+                candidates=Candidates(
+                    np.vstack([found.boxes, found.boxes / 2]),
+                    np.linspace(0.6, 0.5, 2 * len(found)),
+                    np.zeros(2 * len(found), np.int32),
+                ),
+            )
+            for found in super().detect(images)
+        ]
+
+
+def test_candidates_are_a_table_of_their_own_whatever_the_shards(tmp_path: Path) -> None:
+    images = image_table(tmp_path, [9, 0, 51])
+    whole = run(Suppressing(), images, tmp_path, CLASSES, 2, progress=False)
+    plain = run(Brightness(), images, tmp_path, CLASSES, 2, progress=False)
+    assert whole.detections.frame.equals(plain.detections.frame)
+    assert whole.candidates.frame["image_id"].tolist() == ["i0", "i0", "i2", "i2"]
+    assert whole.candidates.boxes[:2].tolist() == [[0, 0, 12, 10], [0, 0, 6, 5]]
+    assert whole.candidates.image_ids == ("i0", "i1", "i2")
+    shards = [
+        run(Suppressing(), images.take(np.array(rows)), tmp_path, CLASSES, 1, progress=False)
+        for rows in ([2], [0, 1])
+    ]
+    write_table(whole.candidates, tmp_path / "whole.parquet")
+    write_table(concatenate([shard.candidates for shard in shards]), tmp_path / "shards.parquet")
+    assert (tmp_path / "whole.parquet").read_bytes() == (tmp_path / "shards.parquet").read_bytes()
+
+
+def test_candidates_of_an_adapter_that_cannot_tell_them_speak_of_no_image(tmp_path: Path) -> None:
+    images = image_table(tmp_path, [9, 0])
+    found = run(Brightness(), images, tmp_path, CLASSES, 1, progress=False).candidates
+    assert (len(found), found.image_ids) == (0, ())
+    write_table(found, tmp_path / "none.parquet")
+    assert read_table(tmp_path / "none.parquet", "candidates").image_ids == ()
 
 
 def test_all_images_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import yaml
 
 from labelquality.detectors import load_detector
 from labelquality.detectors.base import Detector
-from labelquality.detectors.common import corners, equal_shapes, select
+from labelquality.detectors.common import corners, detections, equal_shapes, select
 from labelquality.detectors.training import common
 from labelquality.errors import DataError
 from labelquality.geometry import iou
@@ -58,6 +58,37 @@ def test_rows_are_ranked_cut_and_suppressed_by_class() -> None:
     assert select(boxes, scores, spec | {"max_detections": 2}).tolist() == [2, 1]
     assert select(boxes, scores, spec | {"nms_iou": 0.6}).tolist() == [2, 1, 3]
     assert select(boxes, scores, spec | {"score_threshold": 0.55}).tolist() == [2, 1]
+
+
+def test_candidates_are_all_boxes_above_the_threshold_inside_the_image() -> None:
+    boxes = np.array([[0, 0, 10, 10], [-5, 0, 10, 10], [50, 0, 60, 10], [0, 0, 9, 9]], float)
+    scores = np.array([[0.5, 0.1], [0.6, 0.1], [0.9, 0.7], [0.1, 0.1]], np.float32)
+    spec = {"score_threshold": 0.2, "nms_iou": 0.5, "max_detections": 1}
+    found = detections(boxes, scores, spec, 20, 20)
+    assert found.boxes.tolist() == [[0, 0, 10, 10]]
+    assert found.candidates is not None
+    assert found.candidates.boxes.tolist() == [[0, 0, 10, 10], [0, 0, 10, 10]]
+    assert found.candidates.scores == pytest.approx([0.6, 0.5])
+    assert found.candidates.categories.tolist() == [0, 0]
+
+
+def test_every_detection_is_among_its_candidates(detector: Detector) -> None:
+    (found,) = detector.detect([draw_scene("candidates", 0, 0).image])
+    assert found.candidates is not None
+    assert len(found.candidates.boxes) >= len(found) > 0
+    every = {
+        (*box, score, category)
+        for box, score, category in zip(
+            found.candidates.boxes.tolist(),
+            found.candidates.scores.tolist(),
+            found.candidates.categories.tolist(),
+            strict=True,
+        )
+    }
+    scores = found.probabilities.max(axis=1).astype(float).tolist()
+    categories = found.probabilities.argmax(axis=1).tolist()
+    for box, score, category in zip(found.boxes.tolist(), scores, categories, strict=True):
+        assert (*box, score, category) in every
 
 
 def test_shipped_weights_find_the_objects_of_unseen_scenes(detector: Detector) -> None:

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import yaml
+from PIL import Image
 
+from label_error_tables import images
+from labelquality.detectors import load_detector
+from labelquality.detectors.base import ImageDetections, Run, run
 from labelquality.detectors.grounding_dino import (
     chunk_lengths,
     class_probabilities,
     load,
     merge_chunks,
+    normalised,
     prompt_of,
     shorter_side,
     token_map,
@@ -19,6 +25,10 @@ from labelquality.detectors.grounding_dino import (
 )
 from labelquality.detectors.training.grounding_dino import write_tokenizer
 from labelquality.errors import DataError
+from labelquality.geometry import pairwise_iou
+from labelquality.scenes import draw_scene
+from labelquality.tables import check_table
+from shipped_detectors import CLASSES, ROOT, shipped
 
 NAMES = ("light", "traffic light", "stop sign", "sign")
 
@@ -195,6 +205,58 @@ def test_suppression_and_limit_follow_the_spec(official_like: Path) -> None:
     assert few.boxes.tolist() == every.boxes[:5].tolist()
     apart = load(spec_of(official_like, nms_iou=0.01), NAMES).detect([image])[0]
     assert 0 < len(apart) < len(every)
+
+
+def test_normalised_vectors_sum_to_one_and_scores_stay_what_they_were() -> None:
+    raw = np.array([[0.2, 0.6], [0.3, 0.1]], np.float32)
+    found = normalised(ImageDetections(np.zeros((2, 4)), raw))
+    assert found.probabilities == pytest.approx(np.array([[0.25, 0.75], [0.75, 0.25]]))
+    assert found.scores == pytest.approx([0.6, 0.3])
+
+
+@pytest.fixture(scope="module")
+def both_ways(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """The shipped weights in the way of the detection benchmark and in that of label errors."""
+    folder = tmp_path_factory.mktemp("scenes")
+    names = [f"{i}.png" for i in range(4)]
+    for i, name in enumerate(names):
+        Image.fromarray(draw_scene("ways", i, 0).image).save(folder / name)
+    table = images(*names, width=128, height=128)
+    own = shipped("grounding_dino_scenes")
+    path = ROOT / "config/detectors/grounding_dino_base_label_errors.yaml"
+    keys = ("token_aggregation", "score_threshold", "nms_iou", "max_detections", "normalise")
+    second = {key: yaml.safe_load(path.read_text("utf-8"))[key] for key in keys}
+    return [
+        run(load_detector(own | changes, CLASSES), table, folder, CLASSES, 1, progress=False)
+        for changes in ({}, second)
+    ]
+
+
+def test_the_second_way_gives_distributions_and_keeps_the_scores(both_ways: list[Run]) -> None:
+    first, second = (way.detections for way in both_ways)
+    check_table(second, "second way")
+    assert second.meta["probability_kind"] == "softmax"
+    vectors, score = second.vectors["probabilities"], second.frame["score"].to_numpy()
+    assert vectors.sum(axis=1) == pytest.approx(np.ones(len(second)), abs=1e-6)
+    assert (vectors.argmax(axis=1) == second.frame["category"]).all()
+    assert score.min() > 0.01
+    # A name of the scenes is one token, so maximum and mean are the same.
+    known = {(*row, s) for row, s in zip(first.boxes.tolist(), first.frame["score"], strict=True)}
+    kept = {(*row, s) for row, s in zip(second.boxes.tolist(), score.tolist(), strict=True)}
+    assert kept < known
+
+
+def test_the_second_way_suppresses_within_a_class_and_keeps_what_it_suppressed(
+    both_ways: list[Run],
+) -> None:
+    second = both_ways[1]
+    found = second.detections
+    group = found.frame.groupby(["image_id", "category"], sort=False).ngroup().to_numpy()
+    for number in np.unique(group):
+        boxes = found.boxes[group == number]
+        assert (pairwise_iou(boxes, boxes) - np.eye(len(boxes)) <= 0.6).all()
+    assert len(second.candidates) > len(found) > 0
+    assert second.candidates.frame["score"].min() > 0.01
 
 
 def test_weights_that_lack_tensors_are_refused(official_like: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ sys.path[:0] = [{workflow!r}, {tests!r}]
 from labelquality.detectors import load_detector
 from shipped_detectors import CLASSES, shipped
 import numpy as np
-for name in ("yolov8_scenes", "rtdetr_scenes"):
+for name in ("yolov8_scenes", "rtdetr_scenes", "cascade_rcnn_scenes"):
     detector = load_detector(shipped(name), CLASSES)
     detector.detect([np.zeros((128, 128, 3), np.uint8)])
 import torch

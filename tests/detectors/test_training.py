@@ -108,7 +108,7 @@ def test_a_split_that_was_not_written_is_named(tmp_path: Path) -> None:
         load_split(tmp_path, "train")
 
 
-@pytest.mark.parametrize("family", ["yolov8", "rtdetr"])
+@pytest.mark.parametrize("family", ["yolov8", "rtdetr", "cascade_rcnn"])
 def test_a_few_steps_are_finite_repeatable_and_give_weights_that_load(
     family: str, scenes: Path, tmp_path: Path
 ) -> None:

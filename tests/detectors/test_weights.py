@@ -75,7 +75,7 @@ def test_digests_are_of_the_bytes() -> None:
     assert tensor_digests({"x": np.zeros(4, np.uint8)}) == {"x": known}
 
 
-@pytest.mark.parametrize("name", ["yolov8_scenes", "rtdetr_scenes"])
+@pytest.mark.parametrize("name", ["yolov8_scenes", "rtdetr_scenes", "cascade_rcnn_scenes"])
 def test_shipped_weights_are_whole_small_and_say_how_they_were_made(name: str) -> None:
     folder = ROOT / "workflow" / "resources" / "detectors" / name
     verify_digests(folder)

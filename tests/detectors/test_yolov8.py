@@ -70,6 +70,15 @@ def test_an_object_is_found_where_it_was_drawn(
     assert found.degenerate == 1
 
 
+def test_candidates_are_the_boxes_before_suppression() -> None:
+    image, _ = picture((64, 64), PLACES[0])
+    found = YoloV8(Finder(), np.arange(3), SPEC).detect([image])[0]
+    assert found.candidates is not None
+    assert found.candidates.scores == pytest.approx([0.9, 0.85, 0.8])
+    assert found.candidates.categories.tolist() == [1, 0, 1]
+    assert (found.candidates.boxes == found.boxes[0]).all()
+
+
 def test_columns_pick_the_classes_of_the_data_set() -> None:
     image, _ = picture((64, 64), PLACES[0])
     found = YoloV8(Finder(), np.array([2, 0]), SPEC).detect([image])[0]

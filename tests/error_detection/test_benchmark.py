@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from label_error_tables import label_errors, proposals
+from label_error_tables import detected, label_errors, originals, proposals
+from labelquality.error_detection import propose
 from labelquality.error_detection.benchmark import Benchmark, score_methods
 from labelquality.error_detection.scoring import score, turning_points
 from labelquality.tables import Table
@@ -51,6 +52,42 @@ def test_recall_by_kind_and_size_down_to_the_best_f1_adds_up_to_its_recall() -> 
     assert np.isnan(groups["recall"]["kind"].iloc[2])
     best = result.scores.query("variant == 'all' and method == 'score'")["best_recall"].item()
     assert groups["found_at_best_f1"]["kind"].sum() == pytest.approx(3 * best)
+
+
+def off() -> Table:
+    return propose("metadetect", detected(BOXES), originals(BOXES), candidates=None)
+
+
+def test_a_method_that_was_switched_off_has_rows_that_say_so_and_no_figures() -> None:
+    ranked = proposals([BOXES[0], FAR], [0.9, 0.8])
+    errors = three_errors()
+    both, alone = (
+        score_methods(tables, methods, errors, VARIANTS, iou_threshold=0.1, injected=errors)
+        for tables, methods in (
+            ([ranked, off()], ["score", "metadetect"]),
+            ([ranked], ["score"]),
+        )
+    )
+    missing = both.scores[both.scores["method"] == "metadetect"]
+    assert missing["variant"].tolist() == ["all", "sure"]
+    assert missing["n_proposals"].tolist() == [0, 0]
+    assert missing["n_errors"].tolist() == [3, 2]
+    assert missing[["AP", "AP_low", "best_f1", "best_recall"]].isna().all(axis=None)
+    assert missing["switched_off"].str.startswith("needs the boxes").all()
+    others = both.scores[both.scores["method"] == "score"].drop(columns="switched_off")
+    assert others.reset_index(drop=True).equals(alone.scores)
+    for name in ("curves", "groups", "effort", "differences", "injected"):
+        assert getattr(both, name).equals(getattr(alone, name)), name
+
+
+def test_where_every_method_is_off_the_frames_are_empty_but_for_that() -> None:
+    errors = three_errors()
+    result = score_methods(
+        [off()], ["metadetect"], errors, VARIANTS, iou_threshold=0.1, injected=errors
+    )
+    assert len(result.scores) == len(VARIANTS)
+    for name in ("curves", "groups", "effort", "differences", "injected"):
+        assert len(getattr(result, name)) == 0
 
 
 def test_every_frame_names_its_variant_and_method() -> None:

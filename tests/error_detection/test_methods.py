@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from label_error_tables import detected, originals
-from labelquality.error_detection import METHODS
+from labelquality.error_detection import METHODS, propose, reason_off
 from labelquality.error_detection.false_positives import false_positives
 from labelquality.errors import DataError
-from labelquality.tables import read_table, write_table
+from labelquality.tables import Table, read_table, write_table
 
 A, B = (0, 0, 10, 10), (20, 0, 30, 10)
 
@@ -66,9 +70,38 @@ def test_naive_and_score_propose_the_same_boxes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_answers_to_nothing(name: str, tmp_path: Path) -> None:
-    table = METHODS[name](detected([]), originals([]))
+    candidates = made("candidates", detected([]))
+    table = propose(name, detected([]), originals([]), candidates=candidates, seed=0)
     assert len(table) == 0
     write_table(table, tmp_path / "empty.parquet")
+
+
+def made(kind: str, table: Table, **changes: Any) -> Table:
+    return replace(table, kind=kind, vectors={}, meta={}, **changes)
+
+
+def test_a_method_without_what_it_needs_is_switched_off_and_says_why(tmp_path: Path) -> None:
+    detections = detected([A, B])
+    of_no_image = made("candidates", detections.take(np.array([], int)), image_ids=())
+    for candidates in (None, of_no_image):
+        table = propose("metadetect", detections, originals([A]), candidates=candidates)
+        assert len(table) == 0
+        assert "boxes before suppression" in reason_off(table)
+    write_table(table, tmp_path / "off.parquet")
+    assert reason_off(read_table(tmp_path / "off.parquet", "proposals")) == reason_off(table)
+    assert reason_off(propose("score", detections, originals([A]))) == ""
+
+
+def test_a_method_gets_only_what_it_asks_for() -> None:
+    given = propose("mistakenness", detected([A]), originals([A]), candidates=None, seed=3)
+    assert len(given) == 1
+
+
+def test_rules_keep_candidates_for_the_methods_that_need_them(repository: Path) -> None:
+    asking = [m for m, f in METHODS.items() if "candidates" in inspect.signature(f).parameters]
+    rules = (repository / "rules" / "common.smk").read_text("utf-8")
+    [named] = re.findall(r"^NEED_CANDIDATES = (.*)$", rules, re.MULTILINE)
+    assert ast.literal_eval(named) == asking
 
 
 def test_the_configuration_knows_every_method(repository: Path) -> None:

@@ -5,16 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from label_error_tables import CLASSES, detected, images, originals
-from labelquality.error_detection.synthetic import (
+from label_error_tables import CLASSES, detected, images, originals, reannotated
+from labelquality.error_detection.synthetic import score_on_synthetic, with_real
+from labelquality.errors import DataError
+from labelquality.geometry import iou
+from labelquality.synthetic_errors import (
     KINDS,
     SHIFTED_IOU,
     inject,
-    score_on_synthetic,
-    with_real,
+    labels_of_all_rates,
+    sound_labels,
 )
-from labelquality.errors import DataError
-from labelquality.geometry import iou
 from labelquality.tables import Table, make_table, write_table
 
 N_IMAGES = 10
@@ -101,7 +102,7 @@ def test_boxes_stay_in_their_image() -> None:
 
 
 def test_what_cannot_be_moved_into_the_range_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labelquality.error_detection.synthetic._TRIES", 0)
+    monkeypatch.setattr("labelquality.synthetic_errors._TRIES", 0)
     shifted = inject(objects(), places(), rate=1, seed=0).errors
     overlap = shifted.frame.loc[shifted.frame["kind"] == "misaligned", "max_iou"]
     assert overlap.to_numpy() == pytest.approx(0.55)
@@ -148,3 +149,21 @@ def test_a_perfect_detector_finds_what_overlaps_its_false_positives() -> None:
     both = with_real(rows, real, len(truth))
     assert both["errors"].tolist()[-1] == "stricter"
     assert both["error_rate"].tolist() == [0.075, 0.075, 0.15, 0.15, 0.075]
+
+
+def test_labels_of_all_rates_are_those_of_each_rate_once() -> None:
+    truth, rates = objects(40), (0.1, 0.5)
+    together = labels_of_all_rates(truth, places(), rates=rates, seed=0)
+    assert not together.frame.duplicated().any()
+    made = [inject(truth, places(), rate=rate, seed=0).annotations.frame for rate in rates]
+    rows = {tuple(row) for frame in made for row in frame.itertuples(index=False)}
+    assert {tuple(row) for row in together.frame.itertuples(index=False)} == rows
+
+
+def test_only_what_was_annotated_anew_is_sound() -> None:
+    boxes = [(0, 0, 10, 10), (0, 0, 20, 20)]
+    votes = reannotated(boxes, probability=[0.9, 0.5], image_ids=["i", "j"])
+    truth, seen = sound_labels(votes, images("i", "j", "k"))
+    assert truth.boxes.tolist() == [list(boxes[0])]
+    assert seen.frame["image_id"].tolist() == ["i", "j"]
+    assert len(sound_labels(reannotated(boxes), images("i", "k"))[1]) == 2

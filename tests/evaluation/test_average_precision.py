@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,21 @@ from labelquality.geometry import xywh_to_xyxy
 from labelquality.labels import validated_annotations
 from labelquality.tables import Table, make_table
 
-BACKENDS = ("hotcoco", "pycocotools")
+BACKENDS = (
+    "hotcoco",
+    "pycocotools",
+    pytest.param(
+        "faster_coco_eval",
+        marks=pytest.mark.skipif(
+            find_spec("faster_coco_eval") is None, reason="faster-coco-eval is optional"
+        ),
+    ),
+)
+
+TWELVE = (
+    *("AP", "AP50", "AP75", "AP_small", "AP_medium", "AP_large"),
+    *("AR_1", "AR_10", "AR_100", "AR_small", "AR_medium", "AR_large"),
+)
 
 
 def detections(
@@ -54,22 +70,19 @@ def annotations(
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_backends_agree_with_crowds_ties_empty_images_and_absent_classes(seed: int) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_backends_agree_with_crowds_ties_empty_images_and_absent_classes(
+    backend: str, seed: int
+) -> None:
     found, truth, _ = random_tables(seed)
     limits = average_precision.SIZE_LIMITS if seed % 2 else (500.0, 4000.0)
-    fast, slow = (
-        average_precision.evaluate(
-            found, truth, ids(), backend=backend, size_limits=limits
-        ).summary()
-        for backend in BACKENDS
+    ours, reference = (
+        average_precision.evaluate(found, truth, ids(), backend=name, size_limits=limits)
+        for name in (backend, "pycocotools")
     )
-    assert fast == pytest.approx(slow, abs=1e-12)
-    tables = [
-        average_precision.evaluate(found, truth, ids(), backend=b).per_class() for b in BACKENDS
-    ]
-    np.testing.assert_allclose(
-        tables[0].drop(columns="category"), tables[1].drop(columns="category"), atol=1e-12
-    )
+    assert ours.summary() == pytest.approx(reference.summary(), abs=1e-12)
+    one, other = (result.per_class().drop(columns="category") for result in (ours, reference))
+    np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", [1, 2])
@@ -190,7 +203,7 @@ def test_the_order_of_rows_and_images_changes_nothing(seed: int) -> None:
 def test_inputs_are_left_alone() -> None:
     found, truth, _ = random_tables(1)
     frames = [found.frame.copy(), truth.frame.copy()]
-    for backend in BACKENDS:
+    for backend in ("hotcoco", "pycocotools"):
         average_precision.evaluate(found, truth, ids(), backend=backend)
     assert frames[0].equals(found.frame)
     assert frames[1].equals(truth.frame)
@@ -206,10 +219,35 @@ def test_per_class_names_the_class_without_objects() -> None:
     assert table["n_detections"].tolist() == [
         (found.frame["category"] == k).sum() for k in (0, 1, 2)
     ]
-    assert np.isnan(table["AP"][2])
+    assert table.loc[2, list(TWELVE)].isna().all()
+    assert not (table == -1).any(axis=None)
     both = average_precision.evaluate(found, truth, ids()).summary()
-    for name in ("AP", "AP50"):
-        assert table[name].mean() == pytest.approx(both[name], abs=1e-12)
+    assert tuple(both) == TWELVE
+    assert table[list(TWELVE)].mean().to_dict() == pytest.approx(both, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_has_the_numbers_that_it_has_alone(seed: int) -> None:
+    found, truth, _ = random_tables(seed)
+    truth = truth.take((truth.frame["category"] >= 0).to_numpy())
+    table = average_precision.evaluate(found, truth, ids()).per_class()
+    for k, row in table.iterrows():
+        alone = average_precision.evaluate(
+            found.take((found.frame["category"] == k).to_numpy()),
+            truth.take((truth.frame["category"] == k).to_numpy()),
+            ids(),
+            backend="pycocotools",
+        ).summary()
+        for name in TWELVE:
+            expected = np.nan if alone[name] is None else alone[name]
+            assert row[name] == pytest.approx(expected, abs=1e-12, nan_ok=True), name
+
+
+def test_a_backend_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faster_coco_eval", None)
+    found, truth, _ = random_tables(0)
+    with pytest.raises(DataError, match="'faster_coco_eval' is not installed; pip install"):
+        average_precision.evaluate(found, truth, ids(), backend="faster_coco_eval")
 
 
 def test_what_is_refused() -> None:

@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation_tables import ids, random_tables, shuffled
+from evaluation_tables import (
+    by_image,
+    ids,
+    one_image,
+    random_calibrated,
+    random_tables,
+    shuffled,
+)
 from labelquality.errors import DataError
 from labelquality.evaluation import average_precision, average_similarity
 from labelquality.evaluation.protocols import ORDERINGS, PROTOCOLS, Protocol
@@ -19,7 +26,6 @@ from labelquality.evaluation.soft_evaluation import (
     outcomes,
 )
 from labelquality.ordering import descending
-from labelquality.tables import Table, make_table
 from oracles import soft_evaluation as oracle
 
 VARIANTS = {
@@ -37,20 +43,12 @@ VARIANTS = {
 @pytest.mark.parametrize("ordering", ORDERINGS)
 def test_against_the_literal_version(kind: str, protocol: Protocol, ordering: str) -> None:
     seed = len(kind) + 10 * ORDERINGS.index(ordering)
-    calibrated, soft = _calibrated(seed, kind)
+    calibrated, soft = random_calibrated(seed, kind)
     sizes = {size: SIZES[size] for size in ("all", "medium")}
     frame = average_similarity.evaluate(
         calibrated, soft, ids(), protocol, ious=(0.5, 0.75), sizes=sizes, orderings=[ordering]
     )
-    rows, objects = calibrated.frame, {}
-    predictions: dict[str, list[dict]] = {}
-    for i in np.lexsort([*calibrated.boxes.T[::-1]]):
-        row = {"box": calibrated.boxes[i].tolist(), "score": rows["score"][i]}
-        row["p"] = calibrated.vectors["probabilities"][i].tolist()
-        predictions.setdefault(rows["image_id"][i], []).append(row)
-    for i in np.lexsort([*soft.boxes.T[::-1]]):
-        row = {"box": soft.boxes[i].tolist(), "label": soft.vectors["corrected"][i].tolist()}
-        objects.setdefault(soft.frame["image_id"][i], []).append(row)
+    predictions, objects = by_image(calibrated, soft)
     for (size, iou), group in frame.groupby(["size", "iou"]):
         expected = oracle.evaluate(
             ids(), predictions, objects, kind, protocol, iou, sizes[size], ordering
@@ -70,22 +68,6 @@ def test_against_the_literal_version(kind: str, protocol: Protocol, ordering: st
             assert ours[name] == pytest.approx(expected[name], abs=1e-8, nan_ok=True), name
 
 
-def _calibrated(seed: int, kind: str) -> tuple[Table, Table]:
-    """Detections with vectors of the kind, no two alike in box and score, some vectors all zero."""
-    detections, _, soft = random_tables(seed, n_objects=30, n_detections=60)
-    rng = np.random.default_rng(seed)
-    width = 4 if kind == "softmax+background" else 3
-    p = rng.dirichlet(np.full(width, 0.3), len(detections))
-    p[rng.random(p.shape) < 0.2] = 0
-    p[:5] = 0
-    frame = detections.frame.assign(fold=0, calibrated_score=detections.frame["score"])
-    frame.loc[:, ["x1", "y1"]] -= rng.random((len(frame), 1))
-    meta = {"probability_kind": kind}
-    return replace(
-        detections, kind="calibrated", frame=frame, vectors={"probabilities": p}, meta=meta
-    ), soft
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
     detections, annotations, _ = random_tables(seed, n_classes=1, n_detections=60)
@@ -98,6 +80,7 @@ def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
         detections.frame["image_id"].map(image).to_numpy(),
         detections.boxes,
         score,
+        np.zeros(60, dtype=int),
         lambda rows: np.ones((60, 1))[rows],
     )
     objects = Objects(
@@ -106,7 +89,7 @@ def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
     result = average_precision.evaluate(detections, plain, ids(), backend="pycocotools")
     walk = Walk.along(descending(score), np.zeros((3, 60)), np.ones(60, dtype=bool))
     for size, iou, outcome in outcomes(predictions, objects, PROTOCOLS["defined"], IOUS, SIZES):
-        _, matched, _ = walk.apply(outcome)
+        matched = walk.apply(outcome).matched
         expected = result.precision[IOUS.index(iou), :, 0, list(SIZES).index(size), 2].mean()
         levels = np.linspace(0, 1, 101)  # COCO's own
         area = area_under_curve(matched.astype(np.float64), matched, outcome.n_objects, levels)
@@ -115,7 +98,7 @@ def test_hard_labels_by_confidence_give_average_precision(seed: int) -> None:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_order_of_rows_images_and_classes_changes_nothing(name: str) -> None:
-    calibrated, soft = _calibrated(7, "sigmoid")
+    calibrated, soft = random_calibrated(7, "sigmoid")
     protocol = replace(PROTOCOLS[name], distances_over="all")
     frame = average_similarity.evaluate(
         calibrated, soft, ids(), protocol, ious=(0.5, 0.8), orderings=ORDERINGS
@@ -135,40 +118,6 @@ def test_the_order_of_rows_images_and_classes_changes_nothing(name: str) -> None
     numbers = frame.select_dtypes("number").columns
     np.testing.assert_allclose(frame[numbers], again[numbers], atol=1e-8)
     assert frame["AS"].dropna().between(0, 1).all()
-
-
-def one_image(boxes: list, p: list, scores: list, objects: list, labels: list) -> tuple:
-    calibrated = make_table(
-        "calibrated",
-        {
-            "image_id": ["a"] * len(boxes),
-            "score": scores,
-            "category": 0,
-            "calibrated_score": scores,
-            "fold": 0,
-        },
-        ["cat", "dog"],
-        boxes=np.array(boxes, dtype=np.float64).reshape(-1, 4),
-        vectors={"probabilities": np.array(p, dtype=np.float32).reshape(-1, 3)},
-        meta={"probability_kind": "softmax+background"},
-        image_ids=["a", "b"],
-    )
-    soft = make_table(
-        "soft_labels",
-        {
-            "image_id": ["a"] * len(objects),
-            "box_id": [str(i) for i in range(len(objects))],
-            "n_votes": 11,
-            "proposed": 0,
-        },
-        ["cat", "dog"],
-        boxes=np.array(objects, dtype=np.float64).reshape(-1, 4),
-        vectors={
-            name: np.array(labels, dtype=np.float64).reshape(-1, 3)
-            for name in ("soft_label", "corrected")
-        },
-    )
-    return calibrated, soft
 
 
 BIG = [0.0, 0.0, 100.0, 100.0]
@@ -276,7 +225,7 @@ def test_the_background_of_a_softmax() -> None:
 
 
 def test_what_is_refused() -> None:
-    calibrated, soft = _calibrated(1, "sigmoid")
+    calibrated, soft = random_calibrated(1, "sigmoid")
     protocol = PROTOCOLS["defined"]
     with pytest.raises(DataError, match="1 of 9 images were not processed"):
         average_similarity.evaluate(calibrated, soft, [*ids(), "image_9"], protocol)

@@ -52,6 +52,7 @@ def released_case(shared_data: Path, case: int) -> tuple[dict, Predictions, Obje
         np.repeat([code[int(f["image_id"])] for f in files], [len(f["boxes"]) for f in files]),
         np.array([box for f in files for box in f["boxes"]]),
         np.array([score for f in files for score in f["scores"]]),
+        np.array([label for f in files for label in f["labels"]]),
         lambda rows: p[rows],
     )
     image_id = {i["file_name"].split(".")[0]: i["id"] for i in given["soft"]["images"]}

@@ -101,8 +101,18 @@ def evaluate(
     threshold: float,
     size: Vector,
     ordering: str,
+    category: int | None = None,
 ) -> dict[str, float]:
-    """All numbers of one IoU threshold, size range and ordering; boxes are `x1 y1 x2 y2`."""
+    """All numbers of one IoU threshold, size range and ordering; boxes are `x1 y1 x2 y2`.
+
+    With `category`, only objects whose most likely class it is, the predictions that match them,
+    and the unmatched ones that name it.
+    """
+
+    def likely(o: dict) -> int:
+        real = list(o["label"][:-1])
+        return real.index(max(real))
+
     p = vars(protocol)
     epsilon, background = p["log_epsilon"], None
     images = [i for i in images if predictions.get(i) or p["images_without_predictions"] == "keep"]
@@ -115,11 +125,16 @@ def evaluate(
             for o in objects.get(image, [])
             if p["cant_solve_objects"] == "keep" or max(o["label"][:-1]) >= o["label"][-1]
         ]
-        n_objects += sum(size[0] <= area(o["box"]) <= size[1] for o in here)
+        n_objects += sum(
+            size[0] <= area(o["box"]) <= size[1] and category in (None, likely(o)) for o in here
+        )
         partners = match(predictions.get(image, []), here, threshold, size, p["matching"])
         for prediction, partner in zip(predictions.get(image, []), partners, strict=True):
             box = prediction["box"] if partner is None else here[partner]["box"]
             if not size[0] <= area(box) <= size[1]:
+                continue
+            named = prediction["category"] if partner is None else likely(here[partner])
+            if category not in (None, named):
                 continue
             mine = distribution(prediction["p"], kind, p["softmax_background"])
             background = [0.0] * (len(mine) - 1) + [1.0]

@@ -10,14 +10,19 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from labelquality.error_detection.registry import METHODS
 from labelquality.report import figures, style
+from labelquality.report.error_figures import _looks
 from labelquality.report.panels import thinned
 from report_frames import (
+    area_rows,
     detection_curves,
     detection_scores,
     distances,
     hard_scores,
+    moving_rates,
     reliability_bins,
+    review_rates,
     sensitivity_rows,
     soft_scores,
     synthetic_scores,
@@ -25,12 +30,16 @@ from report_frames import (
 
 DRAWN: dict[str, Callable[[], Figure]] = {
     "reliability": lambda: figures.reliability(reliability_bins()),
-    "precision_recall": lambda: figures.precision_recall(detection_curves(), detection_scores()),
+    "label_error_precision_recall": lambda: figures.label_error_precision_recall(
+        detection_curves(), detection_scores()
+    ),
     "review_effort": lambda: figures.review_effort(detection_curves(), detection_scores()),
     "synthetic_against_real": lambda: figures.synthetic_against_real(synthetic_scores()),
     "ap_vs_as": lambda: figures.ap_vs_as(hard_scores(), soft_scores()),
     "sensitivity": lambda: figures.average_similarity_sensitivity(sensitivity_rows()),
     "soft_label_error": lambda: figures.soft_label_error(distances()),
+    "duplicates": lambda: figures.duplicates(moving_rates(), review_rates()),
+    "box_areas": lambda: figures.box_areas(area_rows()),
 }
 NOTHING = pd.DataFrame()
 
@@ -76,9 +85,9 @@ def test_a_failing_save_leaves_nothing(tmp_path: Path) -> None:
         (lambda: figures.reliability(NOTHING), "No detections"),
         (lambda: figures.average_similarity_sensitivity(NOTHING), "No detector"),
         (lambda: figures.reliability(reliability_bins().assign(n=0)), "No detections"),
-        (lambda: figures.precision_recall(NOTHING, NOTHING), "No label errors"),
+        (lambda: figures.label_error_precision_recall(NOTHING, NOTHING), "No label errors"),
         (
-            lambda: figures.precision_recall(
+            lambda: figures.label_error_precision_recall(
                 detection_curves(), detection_scores().assign(best_recall=np.nan)
             ),
             "No label errors",
@@ -88,6 +97,7 @@ def test_a_failing_save_leaves_nothing(tmp_path: Path) -> None:
         (lambda: figures.ap_vs_as(NOTHING, NOTHING), "No detector"),
         (lambda: figures.ap_vs_as(hard_scores().assign(AP=np.nan), soft_scores()), "No detector"),
         (lambda: figures.soft_label_error(NOTHING), "No re-annotated"),
+        (lambda: figures.box_areas(NOTHING), "No detectors"),
         (lambda: figures.soft_label_error(distances().assign(tvd=np.nan)), "No re-annotated"),
     ],
 )
@@ -110,7 +120,7 @@ def test_reliability_leaves_out_empty_bins_and_writes_the_error_of_its_bins() ->
 
 
 def test_precision_recall_draws_curves_of_ranked_methods_and_points_of_all() -> None:
-    drawn = figures.precision_recall(detection_curves(), detection_scores())
+    drawn = figures.label_error_precision_recall(detection_curves(), detection_scores())
     assert len(drawn.axes) == 2
     recalls = [line.get_xdata().tolist() for line in drawn.axes[0].lines]
     assert [0.25, 0.5, 0.6] in recalls
@@ -129,7 +139,7 @@ def test_review_effort_draws_rankings_as_steps_and_random_order_as_a_line_to_its
     assert "naive (random order)" in [t.get_text() for t in drawn.legends[0].get_texts()]
 
 
-@pytest.mark.parametrize("figure", [figures.precision_recall, figures.review_effort])
+@pytest.mark.parametrize("figure", [figures.label_error_precision_recall, figures.review_effort])
 def test_a_method_without_proposals_leaves_the_others_drawn(figure) -> None:
     silent = detection_scores().assign(method="silent", AP=0.0, n_proposals=0, best_recall=0.0)
     summary = pd.concat([silent, detection_scores()], ignore_index=True)
@@ -150,7 +160,7 @@ def test_synthetic_errors_are_a_line_and_real_ones_a_marker() -> None:
 def test_precision_recall_shows_the_protocols_that_have_curves() -> None:
     released = detection_scores().assign(protocol="released")
     summary = pd.concat([detection_scores(), released], ignore_index=True)
-    assert len(figures.precision_recall(detection_curves(), summary).axes) == 2
+    assert len(figures.label_error_precision_recall(detection_curves(), summary).axes) == 2
 
 
 def test_panels_of_one_variant_stand_together() -> None:
@@ -158,7 +168,7 @@ def test_panels_of_one_variant_stand_together() -> None:
     summary = pd.concat([detection_scores(), detection_scores().assign(**stricter)])
     summary = summary.sort_values(["detector", "variant"])
     curves = pd.concat([detection_curves(), detection_curves().assign(**stricter)])
-    drawn = figures.precision_recall(curves, summary)
+    drawn = figures.label_error_precision_recall(curves, summary)
     assert [axes.get_title(loc="left") for axes in drawn.axes] == [
         "less restrictive\nowlvit scenes",
         "less restrictive\nyolov8 scenes",
@@ -178,9 +188,9 @@ def test_thinning_keeps_both_ends_and_the_shape() -> None:
 def test_correlation_is_written_from_three_points_on() -> None:
     hard, soft = hard_scores(), soft_scores()
     r = np.corrcoef([0.2, 0.4, 0.7], [0.3, 0.5, 0.8])[0, 1]
-    assert words(figures.ap_vs_as(hard, soft)).count(f"Pearson's r = {r:.2f}") == 2
+    assert words(figures.ap_vs_as(hard, soft)).count(f"r = {r:.2f}, ρ = 1.00") == 2
     two = figures.ap_vs_as(hard[hard["detector"] != "c"], soft)
-    assert not [text for text in words(two) if "Pearson" in text]
+    assert not [text for text in words(two) if "r = " in text]
     assert "a" in words(two)
     assert "c" not in words(two)
 
@@ -223,3 +233,40 @@ def test_several_data_sets_are_named_in_the_titles() -> None:
     titles = [axes.get_title(loc="left") for axes in figures.reliability(bins).axes]
     assert "coco\nowlvit scenes" in titles
     assert "scenes\nyolov8 scenes" in titles
+
+
+def test_duplicates_are_drawn_for_every_data_set_reviewed() -> None:
+    figure = figures.duplicates(moving_rates(), review_rates())
+    assert len(figure.axes) == 6
+    assert [axes.get_title(loc="left") for axes in figure.axes[::3]] == ["a", "b"]
+    lines = [axes.get_lines() for axes in figure.axes[::3]]
+    assert [len(drawn) for drawn in lines] == [2, 1]
+    np.testing.assert_array_equal(lines[0][0].get_xdata(), [2, 3, 4])
+    np.testing.assert_array_equal(lines[0][0].get_ydata(), [1, 0.5, 0])
+    assert lines[0][1].get_label() == "last 4"
+
+
+def test_without_reviewed_pairs_there_are_words() -> None:
+    rates = review_rates().assign(reviewed=0, duplicates=0)
+    assert "No pair of boxes" in words(figures.duplicates(NOTHING, rates))[0]
+    assert "No pair of boxes" in words(figures.duplicates(NOTHING, NOTHING))[0]
+    reviewed_too_few = figures.duplicates(NOTHING, review_rates())
+    assert "fewer reviews than a window" in words(reviewed_too_few)
+
+
+def test_box_areas_fill_the_validated_ones_once_and_draw_shares() -> None:
+    drawn = figures.box_areas(area_rows())
+    [axes] = drawn.axes
+    filled = [patch for patch in axes.patches if patch.get_fill()]
+    assert len(filled) == 1
+    assert [len(axes.patches) - 1, axes.get_xscale()] == [2, "log"]
+    for patch in axes.patches:
+        values, edges, _ = patch.get_data()
+        assert values.sum() == pytest.approx(1)
+        assert edges[[0, -1]] == pytest.approx([4, 32])
+
+
+def test_methods_beyond_the_colours_are_told_apart_by_their_lines() -> None:
+    looks = _looks(METHODS)
+    assert len({(look["color"], str(look["linestyle"])) for look in looks.values()}) == len(METHODS)
+    assert _looks(list(METHODS)[3:5]) == {name: looks[name] for name in list(METHODS)[3:5]}

@@ -98,8 +98,8 @@ def test_captions_say_classes_probability_and_overlap(scene: dict) -> None:
 
 
 def test_boxes_of_both_sides_stand_on_the_crop(scene: dict) -> None:
-    figure = label_error_gallery(every_kind(), per_kind=1, **scene)
-    missing, misaligned, _, original_only = (rectangles(figure, k) for k in range(4))
+    figure = label_error_gallery(every_kind(), **scene)
+    missing, misaligned, _, original_only = (rectangles(figure, k) for k in range(0, 16, 4))
     assert [10.0, 10.0, 20.0, 20.0] in missing
     assert misaligned[-2:] == [[10.0, 10.0, 20.0, 20.0], [20.0, 10.0, 20.0, 20.0]]
     assert original_only[-1] == [60.0, 60.0, 20.0, 20.0]
@@ -110,12 +110,20 @@ def test_gallery_has_the_same_bytes_twice_and_fewer_rows_for_fewer_kinds(
     scene: dict, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
-        style.save(label_error_gallery(every_kind(), per_kind=2, **scene), tmp_path / name)
+        style.save(label_error_gallery(every_kind(), **scene), tmp_path / name)
     for suffix in ("svg", "pdf"):
         one, two = ((tmp_path / f"{n}.{suffix}").read_bytes() for n in ("one", "two"))
         assert one == two
     few = label_error_gallery(label_errors([{"kind": "missing"}]), **scene)
     assert few.get_figheight() < label_error_gallery(every_kind(), **scene).get_figheight() / 2
+
+
+def test_a_single_kind_fills_rows_up_to_the_number_of_examples(scene: dict) -> None:
+    errors = label_errors([{"kind": "missing"}] * 7)
+    figure = label_error_gallery(errors, kinds=["missing"], examples=6, **scene)
+    assert [axes.axison for axes in figure.axes] == [True] * 6 + [False] * 2
+    others = label_error_gallery(errors, kinds=["misaligned"], **scene)
+    assert others.axes == []
 
 
 def test_no_errors_are_said_in_words(scene: dict) -> None:

@@ -158,13 +158,21 @@ def test_an_empty_table_says_so() -> None:
 def test_every_leaf_is_written_without_rows_and_explains_its_columns(
     name: str, tmp_path: Path
 ) -> None:
-    tables.write_leaf(name, pd.DataFrame(), tmp_path / name)
+    tables.write_leaf(name, pd.DataFrame(), tmp_path / name, title="A title")
     frame = pd.read_csv(tmp_path / f"{name}.csv")
     assert len(frame) == 0
     assert set(frame.columns) <= set(COLUMNS)
     assert sorted(p.name for p in (tmp_path / name).parent.iterdir()) == [
         f"{Path(name).name}.{suffix}" for suffix in ("csv", "html", "tex")
     ]
+
+
+def test_label_error_detection_of_one_variant_leaves_out_the_others() -> None:
+    rows = pd.concat([detection_scores(), detection_scores().assign(variant="stricter")])
+    some = tables.label_error_detection(rows, variant=rows["variant"].iloc[-1])
+    whole = tables.label_error_detection(rows)
+    assert 0 < len(some) < len(whole)
+    assert set(some["variant"]) == {rows["variant"].iloc[-1]}
 
 
 def test_a_missing_column_is_named() -> None:
@@ -186,6 +194,15 @@ def test_rows_of_one_protocol_stand_together_in_the_order_given() -> None:
         }
     )
     assert tables.label_errors_against_truth(rows)["found"].tolist() == [1, 3, 4, 2]
+
+
+def test_a_method_that_is_off_somewhere_says_why_in_a_column_of_its_own() -> None:
+    rows = detection_scores()
+    assert "switched_off" not in tables.label_error_detection(rows)
+    rows.loc[rows.index[-1], "switched_off"] = "needs more"
+    table = tables.label_error_detection(rows)
+    assert table.columns[-1] == "switched_off"
+    assert table["switched_off"].dropna().tolist() == ["needs more"]
 
 
 def test_counts_stay_integers_beside_missing_ones() -> None:
@@ -220,14 +237,6 @@ def test_counts_of_no_images_have_no_mean() -> None:
     counts = tables.count_objects(annotations([]), 0).iloc[0]
     assert counts["objects"] == 0
     assert math.isnan(counts["objects_per_image"])
-
-
-def test_share_of_the_original_objects_where_their_number_is_known() -> None:
-    rows = pd.DataFrame(
-        {"protocol": "defined", "dataset": "a", "variant": "v", "kind": ["missing"], "count": [30]}
-    )
-    assert tables.label_errors(rows)["share_of_original"].isna().all()
-    assert tables.label_errors(rows.assign(n_original=40))["share_of_original"].tolist() == [0.75]
 
 
 def test_calibration_error_has_one_row_per_detector() -> None:

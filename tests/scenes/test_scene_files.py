@@ -43,6 +43,9 @@ def test_writes_exactly_the_promised_files(val: Path) -> None:
         "soft_scenes_val.json",
         "soft_scenes_val_unbiased.json",
         "truth_val.json",
+        "duplicate_decisions_val.csv",
+        "original_only_votes_val.csv",
+        "false_negative_review_val.csv",
     }
     images = sorted(p.name for p in (val / "images").iterdir())
     assert images == [f"scene_val_{i:05d}.png" for i in range(N)]
@@ -71,6 +74,12 @@ def test_an_image_does_not_depend_on_how_many_there_are(val: Path, tmp_path: Pat
             assert few_file[key] == [r for r in many_file[key] if r["image_id"] <= 12]
     few_soft, many_soft = (_read(f / "soft_scenes_val.json")["objects"] for f in (tmp_path, val))
     assert few_soft == {name: many_soft[name] for name in few_soft}
+    for name in ("duplicate_decisions", "original_only_votes", "false_negative_review"):
+        few_lines, many_lines = (
+            (folder / f"{name}_val.csv").read_text(encoding="utf-8") for folder in (tmp_path, val)
+        )
+        assert many_lines.startswith(few_lines)
+        assert few_lines.count("\n") > 3
 
 
 def test_splits_share_no_image(val: Path, tmp_path: Path) -> None:

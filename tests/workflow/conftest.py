@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,24 +10,9 @@ import pytest
 import yaml
 
 from labelquality.scenes import write_scenes
+from project_copy import copy_of
 
 Run = subprocess.CompletedProcess[str]
-LEFT_BEHIND = (
-    ".git",
-    ".venv",
-    ".snakemake",
-    "data",
-    "results",
-    "*cache*",
-    ".hypothesis",
-    "*.egg-info",
-)
-
-
-def copy_of(repository: Path, folder: Path) -> Path:
-    """The project without anything that it made, as a fresh clone would be."""
-    shutil.copytree(repository, folder, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
-    return folder
 
 
 def snakemake(folder: Path, *arguments: str) -> Run:

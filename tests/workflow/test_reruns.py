@@ -64,6 +64,28 @@ def test_a_changed_soft_label_reruns_neither_inference_nor_calibration(
     assert not set(jobs) & (INFERENCE | unaffected)
 
 
+def test_a_decision_about_duplicates_reruns_what_a_changed_soft_label_does(
+    finished: Path, engine
+) -> None:
+    edit(finished / RAW / "duplicate_decisions_val.csv", "duplicate,", "duplicate ,")
+    jobs = planned(engine, finished)
+    assert {"merge_duplicates", "correct_soft_labels", "build_legt", "report"} <= set(jobs)
+    unaffected = {"generate_scenes", "read_dataset", "read_reannotation", "calibrate", "propose"}
+    assert not set(jobs) & (INFERENCE | unaffected)
+
+
+def test_other_reviews_rerun_their_own_tables(finished: Path, engine) -> None:
+    edit(finished / RAW / "original_only_votes_val.csv", "accepted", "rejected")
+    jobs = set(planned(engine, finished))
+    assert {"review_original_only", "count_false_negatives", "report"} <= jobs
+    assert not jobs & {"build_legt", "correct_soft_labels", "read_dataset", *INFERENCE}
+
+
+def test_a_review_that_is_taken_away_changes_nothing_before_it(finished: Path, engine) -> None:
+    edit(finished / "config/datasets/scenes.yaml", "  false_negative_review:", "  #")
+    assert set(planned(engine, finished)) == {"report", "run_time"}
+
+
 def test_a_changed_annotation_reruns_calibration_but_no_inference(finished: Path, engine) -> None:
     path = finished / RAW / "instances_val.json"
     box = re.search(r'"bbox":\s*\[[^]]*?([\d.]+)\]', path.read_text(encoding="utf-8"))
@@ -86,7 +108,7 @@ def test_a_change_of_metadata_stops_at_the_tables(finished: Path, engine) -> Non
 def test_a_threshold_reruns_its_users(finished: Path, engine) -> None:
     edit(finished / "config/config.yaml", "iou_threshold: 0.1", "iou_threshold: 0.2")
     jobs = planned(engine, finished)
-    assert {"score_proposals", "table_09_label_error_detection", "report"} <= set(jobs)
+    assert {"score_proposals", "write_table_09_label_error_detection", "report"} <= set(jobs)
     assert not set(jobs) & {"propose", "build_legt", "calibrate", "average_precision", *INFERENCE}
 
 
@@ -109,7 +131,7 @@ def test_a_new_image_is_inferred_alone_with_its_shard(finished: Path, engine) ->
     edit(finished / "config/datasets/scenes.yaml", "images: 200", "images: 201")
     remake_data(engine, finished)
     jobs = planned(engine, finished)
-    assert jobs["detect"] == jobs["gather_detections"] == 4
+    assert jobs["detect"] == jobs["gather_detections"] == 5
 
 
 def test_new_weights_rerun_their_detector(finished: Path, engine) -> None:

@@ -22,21 +22,35 @@ def load_config(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     `config` is the merged content of the run's configuration files, `folder` holds `schemas/`,
     `datasets/` and `detectors/`. In the result, `datasets` and `detectors` map names to their
-    checked settings, defaults filled in.
+    checked settings, defaults filled in, and the classes that a detector knows (`known_classes`,
+    None for any); `labels_only` lists the names of those data sets that no detector is run on.
 
     Raises DataError with one line per problem: file, key, and what is allowed.
     """
     schemas = {name: _read_yaml(folder / "schemas" / f"{name}.schema.yaml") for name in SCHEMAS}
     checked = _check(config, schemas["config"], "configuration")
+    n_detected = len(checked["datasets"])
+    checked["datasets"] = [*checked["datasets"], *checked["labels_only"]]
     for section in ("datasets", "detectors"):
         specs = [
-            _load_part(name, folder / section, schemas[section[:-1]]) for name in config[section]
+            _load_part(name, folder / section, schemas[section[:-1]]) for name in checked[section]
         ]
         names = [spec["name"] for spec in specs]
         if len(set(names)) < len(names):
             raise DataError(f"configuration: {section}: a name occurs twice in {names}")
         checked[section] = dict(zip(names, specs, strict=True))
+    for spec in checked["detectors"].values():
+        spec["known_classes"] = _known_classes(spec, folder, schemas["dataset"])
+    checked["labels_only"] = list(checked["datasets"])[n_detected:]
     return checked
+
+
+def _known_classes(
+    detector: Mapping[str, Any], folder: Path, schema: dict[str, Any]
+) -> list[str] | None:
+    if detector["classes_of"] is None:
+        return None
+    return list(_load_part(detector["classes_of"], folder / "datasets", schema)["classes"])
 
 
 def _load_part(name: str, folder: Path, schema: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+SUFFIXES = (".xml", ".txt", ".json")
+"""Endings of the files that hold annotations."""
+
 
 def folder_digest(folder: str | Path, suffixes: Sequence[str]) -> str:
     """Hexadecimal digest (16 characters) of the files below `folder` that end in one of `suffixes`.
@@ -38,3 +41,18 @@ def content_digest(path: Path, suffixes: Sequence[str]) -> str:
         return folder_digest(path, suffixes)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+class Contents(str):
+    """The path of a file or folder of annotations that shows itself as the digest of what it holds.
+
+    The workflow engine records a job's parameters as they show themselves once the job has ended,
+    when files are there that were still to be made or fetched when the run was planned. Until then
+    an absent file shows itself as empty text.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        path = Path(self)
+        return repr(content_digest(path, SUFFIXES) if path.exists() else "")

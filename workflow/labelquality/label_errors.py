@@ -99,15 +99,17 @@ def build(
     threshold: float = 0.5,
     protocol: str | LegtProtocol = "defined",
     column: str = "corrected",
+    crowds_are_objects: bool = False,
 ) -> Table:
     """Compare `original` annotations with the validated ones and list every label error.
 
     Boxes are matched one-to-one and class-agnostically, from the largest IoU downwards; ties keep
     the order of rows. Validated are the objects whose hard label is more probable than `threshold`
     under the vectors `column` of `soft_labels`. Crowds and regions of `original` are no objects:
-    they only give `ioa_dontcare`, the largest share of an error's box inside a single one. Original
-    boxes of none of the classes (category -1) take no part either. An original box is original-only
-    when it overlaps none of the re-annotated boxes, unsure and can't-solve ones included.
+    they only give `ioa_dontcare`, the largest share of an error's box inside a single one; with
+    `crowds_are_objects` crowds are compared like single objects as well. Original boxes of none of
+    the classes (category -1) take no part either. An original box is original-only when it overlaps
+    none of the re-annotated boxes, unsure and can't-solve ones included.
 
     Protocol `defined` takes the boundaries of the paper's text (B.4): missing up to IoU 0.1,
     misaligned in (0.1, 0.5], classification above 0.7. The text leaves open what an unmatched
@@ -132,7 +134,7 @@ def build(
     original = original.take(original.frame["image_id"].isin(compared).to_numpy())
     soft_labels = soft_labels.take(soft_labels.frame["image_id"].isin(compared).to_numpy())
     regions = is_region(original)
-    objects = original.take(~regions & (original.frame["category"].to_numpy() >= 0))
+    objects = original.take(is_object(original, crowds_are_objects=crowds_are_objects))
 
     vectors = soft_labels.vectors[column]
     category = hard_label(vectors, threshold)
@@ -208,6 +210,14 @@ def is_region(annotations: Table) -> NDArray[np.bool_]:
     """Whether each annotation is a crowd or an ignore region instead of one object; (n,)."""
     frame = annotations.frame
     return frame["crowd"].to_numpy(dtype=bool) | (frame["region"].to_numpy() != "")
+
+
+def is_object(annotations: Table, *, crowds_are_objects: bool = False) -> NDArray[np.bool_]:
+    """Whether each annotation is an object of one of the classes, a crowd counting or not; (n,)."""
+    excluded = is_region(annotations)
+    if crowds_are_objects:
+        excluded &= ~annotations.frame["crowd"].to_numpy(dtype=bool)
+    return ~excluded & (annotations.frame["category"].to_numpy() >= 0)
 
 
 def _unmatched_errors(

@@ -6,32 +6,49 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from typing import NoReturn, TextIO
 
-from labelquality.errors import DataError
+from labelquality.errors import NO_ROOM, DataError, of_disk
 
 
 @contextmanager
 def job_log(path: str | os.PathLike[str]) -> Iterator[None]:
     """Send stdout and stderr of the block to the file at `path`.
 
-    A DataError ends the process with status 1 and its one line in the log and on the terminal. Any
-    other exception leaves its traceback in the log and goes on.
+    A DataError ends the process with status 1 and its one line in the log and on the terminal; so
+    does a full disk or a log that cannot be written. Any other exception leaves its traceback in
+    the log and goes on.
     """
     terminal = sys.stderr
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with (
-        open(path, "w", encoding="utf-8", buffering=1) as log,
-        redirect_stdout(log),
-        redirect_stderr(log),
-    ):
-        try:
+    log = _open(path)
+    try:
+        with redirect_stdout(log), redirect_stderr(log):
             yield
-        except DataError as error:
-            for stream in (log, terminal):
-                print(f"error: {error}", file=stream, flush=True)
-            raise SystemExit(1) from None
-        except Exception:
+    except DataError as error:
+        _end(error, log, terminal)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            _end(of_disk(error, error.filename or path), log, terminal)
+        with suppress(OSError):
             traceback.print_exc(file=log)
-            raise
+        raise
+    finally:
+        with suppress(OSError):
+            log.close()
+
+
+def _open(path: str | os.PathLike[str]) -> TextIO:
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return open(path, "w", encoding="utf-8", buffering=1)
+    except OSError as error:
+        _end(of_disk(error, path), sys.stderr)
+
+
+def _end(error: DataError, *streams: TextIO) -> NoReturn:
+    for stream in streams:
+        with suppress(OSError):
+            print(f"error: {error}", file=stream, flush=True)
+    raise SystemExit(1) from None

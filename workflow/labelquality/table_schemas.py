@@ -66,6 +66,18 @@ SCHEMAS: dict[str, Schema] = {
         vectors={"probabilities": pa.float32()},
         descending=("score",),
     ),
+    "candidates": Schema(
+        _DETECTIONS, order=("image_id", "score", *BOX, "category"), descending=("score",)
+    ),
+    "label_losses": Schema(
+        _BOXES
+        | {
+            "category": pa.int32(),
+            "classification": pa.list_(pa.float64()),
+            "regression": pa.list_(pa.float64()),
+        },
+        order=("image_id", "box_id", *BOX, "category"),
+    ),
     "calibrated": Schema(
         _DETECTIONS | {"calibrated_score": pa.float64(), "fold": pa.int32()},
         order=("image_id", "score", *BOX, "category"),

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from labelquality.errors import DataError
+from labelquality.errors import REMEDIES, DataError, of_disk
 from labelquality.table_schemas import (
     BOX,
     LABEL_ERROR_KINDS,
@@ -253,15 +253,23 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Call `write(temporary path)` and rename the result to `path`, creating its folder."""
+    """Call `write(temporary path)` and rename the result to `path`, creating its folder.
+
+    Raises DataError where the disk is full or must not be written to.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:
-        write(part)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(part)
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno in REMEDIES:
+            raise of_disk(error, path) from error
+        raise
 
 
 def _to_arrow(table: Table) -> pa.Table:

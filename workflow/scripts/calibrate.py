@@ -14,6 +14,7 @@ with job_log(snakemake.log[0]):
         per=settings["per"],
         min_count=settings["min_count"],
         folds=settings["folds"],
+        label_shift=snakemake.params.label_shift,
         iou_threshold=settings["iou_threshold"],
         n_bins=settings["bins"],
         seed=snakemake.params.seed,

@@ -15,4 +15,5 @@ with job_log(snakemake.log[0]):
         snakemake.params.name,
         comparison(leaves, published_values(folder)),
         Path(snakemake.output.csv).with_suffix(""),
+        title=snakemake.params.title,
     )

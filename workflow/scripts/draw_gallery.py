@@ -14,5 +14,6 @@ with job_log(snakemake.log[0]):
         read_table(snakemake.input.soft_labels, "soft_labels"),
         read_table(snakemake.input.images, "images"),
         Path(snakemake.params.folder),
+        kinds=snakemake.params.kinds,
     )
     style.save(figure, Path(snakemake.output.svg).with_suffix(""))

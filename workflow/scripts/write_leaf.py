@@ -11,4 +11,6 @@ with job_log(snakemake.log[0]):
         snakemake.params.name,
         read_all(snakemake.input),
         Path(snakemake.output.csv).with_suffix(""),
+        title=snakemake.params.title,
+        **snakemake.params.options,
     )

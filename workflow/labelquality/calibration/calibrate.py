@@ -54,6 +54,7 @@ def calibrate(
     min_count: int = 100,
     folds: int = 5,
     iou_threshold: float = 0.5,
+    label_shift: int = 0,
     seed: int = 0,
     n_bins: int = 10,
 ) -> Calibration:
@@ -69,7 +70,7 @@ def calibrate(
     only correct or only wrong ones.
 
     Every entry is mapped, the background of `softmax+background` included (by the common curve),
-    as released; the rows then no longer sum to 1. Correctness is that of `correct_detections`.
+    as released; the rows then no longer sum to 1. Correctness is that of `judge`.
     Where all detections that a curve is fitted on are correct, or all are wrong, it is constant. No
     detection at all gives empty results.
 
@@ -83,7 +84,9 @@ def calibrate(
     fold = assign_folds(len(image_ids), folds, seed)[image]
     score = detections.frame["score"].to_numpy(dtype=np.float64)
     category = detections.frame["category"].to_numpy(dtype=np.intp)
-    correct, judged = judge(detections, annotations, position, iou_threshold)
+    correct, judged = judge(
+        detections, annotations, position, iou_threshold, label_shift=label_shift
+    )
 
     pool = (score[judged], correct[judged], fold[judged])
     options = {"category": category[judged], "min_count": min_count} if per == "class" else {}

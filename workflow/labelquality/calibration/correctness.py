@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelquality import geometry
 from labelquality.matching import by_score, same_image_pairs
-from labelquality.ordering import descending
+from labelquality.ordering import descending_within
 from labelquality.tables import Table
 
 Floats = NDArray[np.float64]
@@ -17,28 +17,38 @@ Bools = NDArray[np.bool_]
 
 
 def judge(
-    detections: Table, annotations: Table, images: pd.Index, iou_threshold: float
+    detections: Table,
+    annotations: Table,
+    images: pd.Index,
+    iou_threshold: float,
+    *,
+    label_shift: int = 0,
 ) -> tuple[Bools, Bools]:
     """`correct_detections` of two tables, ties of score by image, box and category.
 
-    `images` are the images that take part; all detections must lie in one of them.
+    `images` are the images that take part; all detections must lie in one of them. A detection of
+    class k is compared with objects of class k + `label_shift`; one without such a class is not
+    judged. The released calibration of Faster R-CNN outside COCO compares labels counted from 1
+    with classes counted from 0, a shift of 1.
     """
     frame, truth = detections.frame, annotations.frame
     image = images.get_indexer(pd.Index(frame["image_id"], dtype=object))
     object_image = images.get_indexer(pd.Index(truth["image_id"], dtype=object))
     score = frame["score"].to_numpy(dtype=np.float64)
     boxes = detections.boxes
-    order = descending(score, [image, *boxes.T, frame["category"].to_numpy()])
+    named = frame["category"].to_numpy(dtype=np.intp)
+    order = descending_within(image, score, [*boxes.T, named])
     category = truth["category"].to_numpy(dtype=np.intp)
     # By box, so that equal overlaps do not go by row.
     objects = np.lexsort(annotations.boxes.T)
     objects = objects[((object_image >= 0) & (category >= 0))[objects]]
     crowd = (truth["crowd"] | (truth["region"] != "")).to_numpy(dtype=bool)
     n_classes = len(detections.classes)
-    group = image * n_classes + frame["category"].to_numpy(dtype=np.intp)
-    correct, judged = np.empty(len(frame), dtype=bool), np.empty(len(frame), dtype=bool)
+    meant = named + label_shift
+    order = order[((meant >= 0) & (meant < n_classes))[order]]
+    correct, judged = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
     correct[order], judged[order] = correct_detections(
-        group[order],
+        (image * n_classes + meant)[order],
         boxes[order],
         score[order],
         (object_image * n_classes + category)[objects],

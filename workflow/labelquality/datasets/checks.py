@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labelquality.datasets.adapter import listed
+import pandas as pd
+
+from labelquality.datasets.adapter import Intake, listed
 from labelquality.errors import DataError
 from labelquality.images import load_rgb
 from labelquality.tables import Table
 
 
-def check_images(images: Table, folder: Path) -> None:
-    """Raise DataError, listing the first five, for image files that are absent, corrupt or of
-    another size than the table says."""
+def check_images(images: Table, folder: Path) -> pd.DataFrame:
+    """Check that the files of all `images` in `folder` are whole and as large as the table says.
+
+    Returns the note of it for the intake. Raises DataError, listing the first five, for files that
+    are absent, corrupt or of another size.
+    """
     wrong = []
     frame = images.frame
     for name, width, height in zip(
@@ -25,6 +30,9 @@ def check_images(images: Table, folder: Path) -> None:
         raise DataError(
             f"{folder}: {len(wrong)} of {len(images)} images: {listed(wrong, 5)}; fetch them again"
         )
+    intake = Intake(folder.name)
+    intake.add("image", "checked", "whole and of the size stated", len(images))
+    return intake.frame()
 
 
 def _problem(path: Path, width: int, height: int) -> str:

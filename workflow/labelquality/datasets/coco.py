@@ -33,11 +33,13 @@ from labelquality.datasets.records import (
     INTEGER,
     NAME,
     Records,
+    garbage_collection_paused,
     load_json,
 )
 from labelquality.tables import Table, make_table
 
 
+@garbage_collection_paused()
 def read_coco(spec: Mapping[str, Any], root: Path) -> Dataset:
     """Read the data set's `annotations` file below `root`.
 

@@ -8,9 +8,8 @@ samples voted on without proposal hold `unbiased_frequencies` instead.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +28,21 @@ from labelquality.datasets.adapter import (
 )
 from labelquality.datasets.records import (
     IDENTIFIER,
-    NUMBER,
     Records,
+    garbage_collection_paused,
     load_json,
     member,
     type_name,
 )
+from labelquality.datasets.votes import Votes, collect_votes
 from labelquality.errors import DataError
 from labelquality.labels import soft_label
 from labelquality.tables import Table, make_table
 
 Floats = NDArray[np.float64]
 WHICH = ("reannotation", "unbiased")
-_SOURCE_KEY = re.compile(r"(?:proposed_class|frequencies)_([1-9][0-9]{0,2})")
 # Vectors rounded to a few decimals sum to 1 only nearly; anything worse is a mistake.
 _ROUNDING, _EXACT = 1e-2, 1e-6
-_MOST_VOTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -56,21 +54,7 @@ class Reannotation:
     intake: pd.DataFrame
 
 
-@dataclass
-class _Votes:
-    """Rows of the table of votes while they are collected."""
-
-    width: int
-    object_row: list[int] = field(default_factory=list)
-    source: list[int] = field(default_factory=list)
-    proposed: list[int] = field(default_factory=list)
-    seconds: list[list[float]] = field(default_factory=list)
-    frequencies: list[Floats] = field(default_factory=list)
-
-    def matrix(self) -> Floats:
-        return np.array(self.frequencies, dtype=np.float64).reshape(-1, self.width)
-
-
+@garbage_collection_paused()
 def read_reannotation(
     spec: Mapping[str, Any], root: Path, images: Table, *, which: str = "reannotation"
 ) -> Reannotation:
@@ -110,7 +94,7 @@ def read_reannotation(
         intake,
         "object",
     )
-    votes, all_votes = _collect_votes(records, names, prefix, intake)
+    votes, all_votes = collect_votes(records, names, prefix, intake)
     soft, labelled = _soft_labels(records, prefix + "soft_label", order, all_votes, intake)
     if prefix:
         intake.add("object", "dropped", "has no votes without proposal", int((~labelled).sum()))
@@ -140,7 +124,7 @@ def read_reannotation(
 
 
 def _votes_table(
-    votes: _Votes,
+    votes: Votes,
     whose: Mapping[str, NDArray],
     boxes: Floats,
     kept: NDArray[np.bool_],
@@ -221,132 +205,6 @@ def _box_ids(records: Records, own_names: list[str]) -> NDArray[np.object_]:
     return np.array(ids, dtype=object)
 
 
-def _sources(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """Number and key suffix of each source of an object: 0 and "" unless it was merged."""
-    numbers = {int(m[1]) for m in map(_SOURCE_KEY.fullmatch, record) if m}
-    yield from ((n - 1, f"_{n}") for n in sorted(numbers)) if numbers else ((0, ""),)
-
-
-def _collect_votes(
-    records: Records, names: ClassNames, prefix: str, intake: Intake
-) -> tuple[_Votes, Floats]:
-    """Votes by source, and all votes (n, K + 1) of each object.
-
-    The latter are the file's total where it has one, else the sum over the sources.
-    """
-    votes = _Votes(len(names.classes) + 1)
-    reader = _FrequencyReader(records, names)
-    totals = np.zeros((len(records), votes.width))
-    without_votes = without_proposal = 0
-    for row, record in enumerate(records.rows):
-        totals[row] = total = reader.read(row, f"{prefix}frequencies")
-        for source, suffix in ((0, ""),) if prefix else _sources(record):
-            counts = reader.read(row, f"frequencies{suffix}") if suffix else total
-            if not counts.any():
-                without_votes += 1
-                continue
-            if not total.any():
-                totals[row] += counts
-            proposed = -1 if prefix else _proposed(records, row, f"proposed_class{suffix}", names)
-            without_proposal += proposed < 0
-            votes.object_row.append(row)
-            votes.source.append(source)
-            votes.proposed.append(proposed)
-            votes.seconds.append(_seconds(records, row, f"{prefix}annotation_info", suffix, source))
-            votes.frequencies.append(counts)
-    if not prefix:
-        intake.add("source of votes", "dropped", "has no votes", without_votes)
-        intake.add("source of votes", "kept", "has no proposed class", without_proposal)
-    return votes, totals
-
-
-@dataclass
-class _FrequencyReader:
-    """Reads class -> count mappings; the order of their keys is looked up once."""
-
-    records: Records
-    names: ClassNames
-    known_orders: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-
-    def read(self, row: int, key: str) -> Floats:
-        """Votes (K + 1,) of one record, zeros where the mapping is absent, null or empty."""
-        counts = np.zeros(len(self.names.classes) + 1)
-        given = self.records.rows[row].get(key)
-        if given is None:
-            return counts
-        if type(given) is not dict:
-            raise self.records.error(row, f"{key} is {type_name(given)}, should be an object")
-        spelling = tuple(given)
-        if spelling not in self.known_orders:
-            self.known_orders[spelling] = self._order(row, key, spelling)
-        values = list(given.values())
-        if not set(map(type, values)) <= set(NUMBER):
-            wrong = next(v for v in values if type(v) not in NUMBER)
-            raise self.records.error(row, f"{key} holds {type_name(wrong)}, should hold numbers")
-        numbers = np.array(values, dtype=np.float64)
-        if not ((numbers >= 0) & (numbers <= _MOST_VOTES) & (numbers % 1 == 0)).all():
-            raise self.records.error(row, f"{key} holds a number that is no count of votes")
-        counts[self.known_orders[spelling]] = numbers
-        return counts
-
-    def _order(self, row: int, key: str, spelling: tuple[str, ...]) -> list[int]:
-        order = [self.names.find(name) for name in spelling]
-        if -1 in order:
-            unknown = spelling[order.index(-1)]
-            raise self.records.error(
-                row,
-                f"{key} has votes for {unknown}, which is no class of the data set",
-                "add it to class_names of the data set",
-            )
-        if len(set(order)) < len(order):
-            raise self.records.error(row, f"{key} names a class twice")
-        return order
-
-
-def _proposed(records: Records, row: int, key: str, names: ClassNames) -> int:
-    """Class index of the proposal, -1 where there is none."""
-    name = records.rows[row].get(key)
-    if name is None:
-        return -1
-    if type(name) is not str:
-        raise records.error(row, f"{key} is {type_name(name)}, should be text")
-    found = names.find_real(name)
-    if found < 0:
-        raise records.error(
-            row,
-            f"{key} {name} is no class of the data set",
-            "add it to class_names of the data set, or mend it",
-        )
-    return found
-
-
-def _seconds(records: Records, row: int, key: str, suffix: str, source: int) -> list[float]:
-    """Times of the votes of one source, where known.
-
-    Times that a merged object does not keep apart by source belong to its first source.
-    """
-    record = records.rows[row]
-    info = record.get(key + suffix, record.get(key) if source == 0 else None)
-    if info is None:
-        return []
-    entries = [info] if type(info) is dict else info
-    problem = f"{key} is not a mapping from annotator to votes with time"
-    if type(entries) is not list or not all(type(entry) is dict for entry in entries):
-        raise records.error(row, problem)
-    seconds = []
-    for votes in (given for entry in entries for given in entry.values()):
-        for vote in votes if type(votes) is list else [votes]:
-            if type(vote) is not dict:
-                raise records.error(row, problem)
-            time = vote.get("time")
-            if time is None:
-                continue
-            if type(time) not in NUMBER or not 0 <= time < float("inf"):
-                raise records.error(row, f"{key} holds a time that is no number of seconds")
-            seconds.append(float(time))
-    return seconds
-
-
 def _soft_labels(
     records: Records, key: str, order: NDArray[np.intp], votes: Floats, intake: Intake
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -384,7 +242,7 @@ def _vectors(
     return np.minimum(vectors, 1.0), present
 
 
-def _common_proposal(votes: _Votes, n_objects: int) -> NDArray[np.int32]:
+def _common_proposal(votes: Votes, n_objects: int) -> NDArray[np.int32]:
     """The class that all sources of an object proposed, -1 where they differ or have none."""
     common = np.full(n_objects, -1, dtype=np.int32)
     seen = np.zeros(n_objects, dtype=bool)

@@ -22,6 +22,8 @@ FAMILIES: dict[str, str] = {
     "rtdetr_ultralytics": "labelquality.detectors.rtdetr_ultralytics",
     "grounding_dino": "labelquality.detectors.grounding_dino",
     "owlvit": "labelquality.detectors.owlvit",
+    "cascade_rcnn": "labelquality.detectors.cascade_rcnn",
+    "faster_rcnn": "labelquality.detectors.faster_rcnn",
     "imported": "labelquality.detectors.imported",
 }
 

@@ -1,7 +1,8 @@
 """What every detector adapter shares: the interface, the run over a data set, suppression.
 
 An adapter turns images into boxes with the *full* vector of class probabilities per kept box.
-Scores and categories are derived from that vector here, so that they can never disagree with it.
+Scores and categories are derived from that vector here, so that they can never disagree with it,
+unless an adapter that normalises its vectors gives the scores from before.
 """
 
 from __future__ import annotations
@@ -22,11 +23,24 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from labelquality import geometry
+from labelquality.class_names import plain, unknown
 from labelquality.errors import DataError
 from labelquality.images import load_rgb
 from labelquality.tables import Table, concatenate, make_table
 
 ProbabilityKind = Literal["sigmoid", "softmax", "softmax+background"]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The boxes that suppression and the limit on their number chose from, those kept included.
+
+    boxes : (m, 4) float64, as in `ImageDetections`; scores : (m,) float64; categories : (m,) int32.
+    """
+
+    boxes: np.ndarray
+    scores: np.ndarray
+    categories: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -36,11 +50,15 @@ class ImageDetections:
     boxes : (n, 4) float64, ``x1 y1 x2 y2`` pixels of the original image, clipped to it.
     probabilities : (n, K) float32, or (n, K+1) with the background last; kept boxes only.
     degenerate : boxes that were dropped because nothing of them was left inside the image.
+    scores : (n,) float64 where they are not the largest probabilities.
+    candidates : None from an adapter that cannot tell them.
     """
 
     boxes: np.ndarray
     probabilities: np.ndarray
     degenerate: int = 0
+    scores: np.ndarray | None = None
+    candidates: Candidates | None = None
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -138,14 +156,13 @@ def match_classes(own: Sequence[str], wanted: Sequence[str], model: str) -> np.n
     """
     index: dict[str, int] = {}
     for position, name in enumerate(own):
-        index.setdefault(_plain(name), position)
-    missing = [name for name in wanted if _plain(name) not in index]
-    if missing:
+        index.setdefault(plain(name), position)
+    if missing := unknown(wanted, own):
         raise DataError(
             f"{model}: the model does not know the classes {', '.join(missing)}; its own are "
             f"{', '.join(own)}. Use weights trained on this data set or an open-vocabulary family."
         )
-    return np.array([index[_plain(name)] for name in wanted], dtype=np.intp)
+    return np.array([index[plain(name)] for name in wanted], dtype=np.intp)
 
 
 def _plain(name: str) -> str:
@@ -175,6 +192,17 @@ def limit_side_effects() -> None:
         os.environ["YOLO_CONFIG_DIR"] = folder
 
 
+@dataclass(frozen=True)
+class Run:
+    """The `detections` of a run, and the `candidates` that they were chosen from.
+
+    The candidates of an adapter that cannot tell them speak of no image.
+    """
+
+    detections: Table
+    candidates: Table
+
+
 def run(
     detector: Detector,
     images: Table,
@@ -183,8 +211,8 @@ def run(
     batch_size: int,
     *,
     progress: bool = True,
-) -> Table:
-    """Run a detector over a data set and return its table of detections.
+) -> Run:
+    """Run a detector over a data set.
 
     Every image of `images` is listed in the result's `image_ids`, so one without detections is
     told from one never seen. The result depends neither on `batch_size` nor on row order.
@@ -207,8 +235,17 @@ def run(
     if unusable:
         shown = "; ".join(unusable[:5]) + ("; ..." if len(unusable) > 5 else "")
         raise DataError(f"{len(unusable)} of {len(ids)} images cannot be used: {shown}")
+    return Run(
+        _detections(detector, ids, results, classes), _candidates(detector, ids, results, classes)
+    )
+
+
+def _detections(
+    detector: Detector, ids: list[str], results: list[ImageDetections], classes: Sequence[str]
+) -> Table:
     kind = detector.probability_kind
     empty = np.zeros((0, len(classes) + (kind == "softmax+background")), np.float32)
+    given = [r.scores for r in results if r.scores is not None]
     return detections_table(
         np.repeat(np.array(ids, dtype=object), [len(r) for r in results]),
         np.concatenate([np.zeros((0, 4)), *(r.boxes for r in results)]),
@@ -221,6 +258,29 @@ def run(
             "versions": _versions(("pillow", *detector.libraries)),
         },
         ids,
+        scores=np.concatenate(given) if given else None,
+    )
+
+
+def _candidates(
+    detector: Detector, ids: list[str], results: list[ImageDetections], classes: Sequence[str]
+) -> Table:
+    told = [
+        (i, r.candidates) for i, r in zip(ids, results, strict=True) if r.candidates is not None
+    ]
+    return make_table(
+        "candidates",
+        {
+            "image_id": np.repeat(
+                np.array([i for i, _ in told], dtype=object), [len(c.scores) for _, c in told]
+            ),
+            "score": np.concatenate([np.zeros(0), *(c.scores for _, c in told)]),
+            "category": np.concatenate([np.zeros(0, np.int32), *(c.categories for _, c in told)]),
+        },
+        classes,
+        boxes=np.concatenate([np.zeros((0, 4)), *(c.boxes for _, c in told)]),
+        meta={"family": detector.family},
+        image_ids=[i for i, _ in told],
     )
 
 
@@ -231,16 +291,23 @@ def detections_table(
     classes: Sequence[str],
     meta: Mapping[str, str],
     image_ids: Sequence[str],
+    *,
+    scores: np.ndarray | None = None,
 ) -> Table:
     """Return the table of detections whose scores and categories follow from the vectors.
 
     meta : must hold probability_kind.
     image_ids : every processed image, those without rows included.
+    scores : where they are not the largest probabilities of the classes.
     """
-    scores, categories = scores_and_categories(probabilities, len(classes))
+    largest, categories = scores_and_categories(probabilities, len(classes))
     return make_table(
         "detections",
-        {"image_id": row_image_ids, "score": scores, "category": categories},
+        {
+            "image_id": row_image_ids,
+            "score": largest if scores is None else scores,
+            "category": categories,
+        },
         classes,
         boxes=boxes,
         vectors={"probabilities": probabilities.astype(np.float32)},
@@ -250,7 +317,7 @@ def detections_table(
 
 
 def gather(shards: Sequence[Table]) -> Table:
-    """One table of the shards of a run; the boxes they dropped add up.
+    """One table of detections of the shards of a run; the boxes they dropped add up.
 
     Raises
     ------

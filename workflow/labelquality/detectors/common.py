@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelquality.detectors.base import ImageDetections, best_rows, clipped, suppress
+from labelquality.detectors.base import (
+    Candidates,
+    ImageDetections,
+    best_rows,
+    clipped,
+    scores_and_categories,
+    suppress,
+)
 from labelquality.detectors.weights import verify_digests
 from labelquality.errors import DataError
 
@@ -69,6 +76,13 @@ def select(boxes: np.ndarray, probabilities: np.ndarray, spec: Mapping[str, Any]
     return rows[suppress(boxes[rows], scores[rows], categories, spec["nms_iou"])][:limit]
 
 
+def candidates(boxes: np.ndarray, probabilities: np.ndarray, spec: Mapping[str, Any]) -> Candidates:
+    """What `select` chooses from: all boxes above the spec's score_threshold, best first."""
+    scores, categories = scores_and_categories(probabilities, probabilities.shape[1])
+    rows = best_rows(scores, spec["score_threshold"], None)
+    return Candidates(boxes[rows], scores[rows], categories[rows])
+
+
 def detections(
     boxes: np.ndarray,
     probabilities: np.ndarray,
@@ -79,7 +93,12 @@ def detections(
     """Clip the boxes, then keep the rows that `select` names."""
     found = clipped(boxes, probabilities, width, height)
     rows = select(found.boxes, found.probabilities, spec)
-    return ImageDetections(found.boxes[rows], found.probabilities[rows], found.degenerate)
+    return ImageDetections(
+        found.boxes[rows],
+        found.probabilities[rows],
+        found.degenerate,
+        candidates=candidates(found.boxes, found.probabilities, spec),
+    )
 
 
 def from_pretrained(cls: type, weights: str | Path, model: str, **options: Any) -> Any:

@@ -5,18 +5,23 @@ is aggregated over the tokens of its name, which are found by character offsets;
 phrase matching can join names of several classes and is not used.
 
 Sources: detection benchmark (paper 1, appendix C.3): mean over the tokens, best 300, no
-suppression. Label-error detection (paper 1, C.5): maximum over the tokens, suppression at 0.6.
+suppression. Label-error detection (paper 1, appendix D.2): maximum over the tokens, normalised
+across the classes, suppression at 0.6 by the maximum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from labelquality.detectors.base import ImageDetections, ProbabilityKind
+from labelquality.detectors.base import (
+    ImageDetections,
+    ProbabilityKind,
+    scores_and_categories,
+)
 from labelquality.detectors.common import (
     corners,
     detections,
@@ -115,6 +120,17 @@ def merge_chunks(
     return boxes[kept], vectors[kept]
 
 
+def normalised(found: ImageDetections) -> ImageDetections:
+    """Class probabilities that sum to 1; scores are the largest of those before.
+
+    Source: paper 1, appendix D.2.
+    """
+    scores, _ = scores_and_categories(found.probabilities, found.probabilities.shape[1])
+    total = found.probabilities.sum(axis=1, keepdims=True, dtype=np.float64)
+    shares = (found.probabilities / total).astype(np.float32)
+    return replace(found, probabilities=shares, scores=scores)
+
+
 @dataclass(frozen=True)
 class Prompt:
     """Tokens of one prompt (T,) and the owners of its tokens (k, T)."""
@@ -178,7 +194,8 @@ class GroundingDino:
                     for centres, probabilities in parts
                 ]
                 boxes, vectors = of_image[0] if len(of_image) == 1 else merge_chunks(of_image)
-                results[i] = detections(boxes, vectors, self.spec, width, height)
+                found = detections(boxes, vectors, self.spec, width, height)
+                results[i] = normalised(found) if self.spec.get("normalise") else found
         return [results[i] for i in range(len(images))]
 
     def _forward(self, pixels: torch.Tensor, prompt: Prompt) -> tuple[np.ndarray, np.ndarray]:
@@ -198,9 +215,9 @@ class GroundingDino:
 def load(spec: Mapping[str, Any], classes: Sequence[str]) -> GroundingDino:
     """Load the detector a spec describes, from a local folder or a cached hub name.
 
-    spec : beside the common keys, `prompt` (a template per class name, ``"{}"`` if None) and
-        `token_aggregation` (mean or max over a name's tokens). `input_size` is the shorter side
-        in pixels, the longer one at most 5/3 of it; None: as the weights' files say.
+    spec : beside the common keys, `prompt` (a template per class name, ``"{}"`` if None),
+        `token_aggregation` (mean or max over a name's tokens) and `normalise`. `input_size` is the
+        shorter side in pixels, the longer one at most 5/3 of it; None: as the weights' files say.
     """
     import torch
     from transformers import AutoTokenizer, GroundingDinoForObjectDetection
@@ -230,6 +247,8 @@ def load(spec: Mapping[str, Any], classes: Sequence[str]) -> GroundingDino:
             name,
         ),
         spec=spec,
+        # What is normalised sums to 1 over the classes, as a softmax does.
+        probability_kind="softmax" if spec.get("normalise") else "sigmoid",
     )
 
 

@@ -23,12 +23,13 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from labelquality.download.accounts import account, fetch_with_account, how_to_get
 from labelquality.download.archives import unpack
 from labelquality.download.sources import SourceError, resolve
 from labelquality.download.transfer import fetch, finish, forget, get_json
 from labelquality.errors import DataError
 
-__all__ = ["Stored", "bringing", "ensure", "unpack"]
+__all__ = ["Stored", "bringing", "ensure", "out_of_reach", "unpack"]
 
 Sleep = Callable[[float], None]
 
@@ -50,6 +51,28 @@ def bringing(downloads: Sequence[Mapping[str, Any]], name: str) -> list[str]:
     return [d["path"] for d in downloads if any(_related(name, own) for own in _brought(d))]
 
 
+def out_of_reach(downloads: Sequence[Mapping[str, Any]], root: Path) -> list[str]:
+    """What to do for each of the `downloads` that needs a login and is not there, in one line.
+
+    A file is there when it, what is unpacked from it, or its rejected version lies below `root`.
+    None are out of reach where the environment holds the account.
+    """
+    return [
+        how_to_get(download, root / download["path"])
+        for download in downloads
+        if download["access"] == "login"
+        and account(download) is None
+        and not _is_there(download, root)
+    ]
+
+
+def _is_there(download: Mapping[str, Any], root: Path) -> bool:
+    members = _members(download)
+    unpacked = bool(members) and all((root / member).exists() for member in members)
+    path = download["path"]
+    return unpacked or any((root / name).exists() for name in (path, f"{path}.bad"))
+
+
 def ensure(download: Mapping[str, Any], root: Path, *, sleep: Sleep = time.sleep) -> Stored:
     """Have one entry of a data set's `downloads` below `root`, verified and unpacked.
 
@@ -58,7 +81,8 @@ def ensure(download: Mapping[str, Any], root: Path, *, sleep: Sleep = time.sleep
     belong are enough; only those that this function unpacked are ever replaced.
 
     Raises DataError for a file that is not the expected one, now and in later runs, until it is
-    deleted or its entry corrected; where no source gives the file; where a login is needed.
+    deleted or its entry corrected; where no source gives the file; where a login is needed and the
+    environment holds no account.
     """
     path = root / download["path"]
     try:
@@ -125,11 +149,11 @@ def _fetched(download: Mapping[str, Any], path: Path, seen: Stored | None, sleep
         bad.replace(path)
         return found
     if download.get("access") == "login":
-        where = ", ".join(str(url) for url in download["urls"])
-        raise DataError(
-            f"{path}: needs a login (licence: {download['licence']}); get it from {where} and put"
-            " it there"
-        )
+        downloader = account(download)
+        if downloader is None:
+            raise DataError(how_to_get(download, path))
+        fetch_with_account(downloader, path)
+        return _accepted(download, path, seen, downloader.program)
     failures = []
     for source in download["urls"]:
         try:
@@ -148,21 +172,24 @@ def _fetched_from(
 ) -> Stored:
     pinned = bool(download.get("sha256") or seen)
     resumed = fetch(url, path, pinned=pinned, sleep=sleep)
-    part = path.with_name(path.name + ".part")
-    found = _measured(part)
+    found = _measured(path.with_name(path.name + ".part"))
     problem = _problem(found, download, seen)
     if problem and resumed:
         # Halves of two versions make neither of them.
         print(f"{url}: {problem} after it was resumed; fetching it anew")
         forget(path)
         fetch(url, path, pinned=pinned, sleep=sleep)
-        found = _measured(part)
-        problem = _problem(found, download, seen)
-    if problem:
+    return _accepted(download, path, seen, url)
+
+
+def _accepted(download: Mapping[str, Any], path: Path, seen: Stored | None, source: str) -> Stored:
+    """Give what was fetched into `path.part` its name, or keep it aside where it is wrong."""
+    found = _measured(path.with_name(path.name + ".part"))
+    if problem := _problem(found, download, seen):
         bad = path.with_name(path.name + ".bad")
         finish(path, bad)
         raise DataError(
-            f"{path}: from {url}: {problem}; it is kept as {bad.name}{_remedy(path, download)},"
+            f"{path}: from {source}: {problem}; it is kept as {bad.name}{_remedy(path, download)},"
             f" or delete {bad.name} to fetch it again"
         )
     finish(path, path)

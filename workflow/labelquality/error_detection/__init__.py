@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from labelquality.error_detection.registry import METHODS, Method
+from labelquality.error_detection.registry import METHODS, Method, propose, reason_off
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "propose", "reason_off"]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from labelquality.error_detection import bootstrap
+from labelquality.error_detection.registry import reason_off
 from labelquality.error_detection.review_effort import review_effort
 from labelquality.error_detection.scoring import (
     KINDS,
@@ -20,6 +21,7 @@ from labelquality.error_detection.scoring import (
     recall_by_kind,
     score_ranked,
     turning_points,
+    unscored,
 )
 from labelquality.geometry import areas
 from labelquality.label_errors import outside_regions, variant
@@ -61,6 +63,9 @@ def score_methods(
 ) -> Benchmark:
     """Score the `proposals` of `methods`, in that order, on the label errors `legt`.
 
+    A method that was switched off has rows without measures in `scores`, which say why in the
+    column `switched_off`, and none elsewhere.
+
     `variants` maps names to the limits of `label_errors.variant`. Small errors have a box area
     below the first of `size_limits` (px²), large ones reach the second. `n_draws` are those of the
     images for the intervals. `injected` are the errors known to be in the data, but for those in
@@ -71,28 +76,38 @@ def score_methods(
         name: [] for name in ("scores", "curves", "groups", "effort", "differences")
     }
     draws = bootstrap.draw_images(_images(proposals, legt), n_draws, seed)
+    off = {m: why for m, t in zip(methods, proposals, strict=True) if (why := reason_off(t))}
+    of_method = {m: t for m, t in zip(methods, proposals, strict=True) if m not in off}
     thresholds: dict[str, float] = {}
     for name, limits in variants.items():
         errors = variant(legt, **limits)
         ranked = {
             method: rank(table, errors, iou_threshold=iou_threshold)
-            for method, table in zip(methods, proposals, strict=True)
+            for method, table in of_method.items()
         }
         results = {method: score_ranked(ranking) for method, ranking in ranked.items()}
-        for part, frame in _of_variant(ranked, results, size_limits, draws).items():
+        parts = _of_variant(ranked, results, size_limits, draws) if ranked else {}
+        for part, frame in parts.items():
             frames[part].append(frame.assign(variant=name))
+        missing = [{"method": m, "switched_off": why} | unscored(errors) for m, why in off.items()]
+        if missing:
+            frames["scores"].append(pd.DataFrame(missing).assign(variant=name))
         thresholds = thresholds or {m: r.summary["best_threshold"] for m, r in results.items()}
     known = pd.DataFrame(columns=["method", "kind"])
-    if injected is not None:
+    if injected is not None and of_method:
         errors = outside_regions(injected)
         known = pd.concat(
             [
                 _of_injected(table, errors, iou_threshold, thresholds[method]).assign(method=method)
-                for method, table in zip(methods, proposals, strict=True)
+                for method, table in of_method.items()
             ],
             ignore_index=True,
         )
-    joined = {part: pd.concat(found, ignore_index=True) for part, found in frames.items()}
+    nothing = pd.DataFrame(columns=["method", "variant"])
+    joined = {
+        part: pd.concat(found, ignore_index=True) if found else nothing
+        for part, found in frames.items()
+    }
     return Benchmark(**joined, injected=known)
 
 

@@ -25,7 +25,22 @@ def false_positives(
     Raises DataError where the two tables differ in their classes.
     """
     objects = labelled_objects(detections, annotations)
-    ia, ib = same_image_pairs(*_codes_by_image_and_class(detections, objects))
+    codes = codes_by_image_and_class(detections, objects)
+    return _unexplained(detections, objects, codes, iou_threshold)
+
+
+def without_label(
+    detections: Table, objects: Table, *, iou_threshold: float = 0.5
+) -> NDArray[np.bool_]:
+    """Whether each detection has IoU below `iou_threshold` with every object, whichever class."""
+    codes = image_codes(detections.frame["image_id"], objects.frame["image_id"])
+    return _unexplained(detections, objects, codes, iou_threshold)
+
+
+def _unexplained(
+    detections: Table, objects: Table, codes: list[NDArray[np.intp]], iou_threshold: float
+) -> NDArray[np.bool_]:
+    ia, ib = same_image_pairs(*codes)
     explained = iou(detections.boxes[ia], objects.boxes[ib]) >= iou_threshold
     unexplained = np.ones(len(detections), dtype=bool)
     unexplained[ia[explained]] = False
@@ -46,7 +61,8 @@ def labelled_objects(detections: Table, annotations: Table) -> Table:
     return annotations.take(known & ~is_region(annotations))
 
 
-def _codes_by_image_and_class(*tables: Table) -> list[NDArray[np.intp]]:
+def codes_by_image_and_class(*tables: Table) -> list[NDArray[np.intp]]:
+    """Integers that are equal for boxes of one image and class, (n,) for each table."""
     n_codes = len(tables[0].classes) + 1
     images = image_codes(*(t.frame["image_id"] for t in tables))
     return [

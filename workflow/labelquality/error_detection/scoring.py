@@ -94,6 +94,13 @@ def score_ranked(ranked: Ranked) -> Scores:
     return Scores(summary | _best_point(curve, n_errors), curve)
 
 
+def unscored(errors: Table) -> dict[str, float]:
+    """Summary of a method that is switched off: the counts, and NaN for everything else."""
+    n_errors = int((errors.frame["kind"] != "original_only").sum())
+    measures = ("AP", "best_f1", "best_precision", "best_recall", "best_threshold")
+    return {"n_proposals": 0, "n_errors": n_errors} | dict.fromkeys(measures, np.nan)
+
+
 def recall_by_kind(
     proposals: Table,
     errors: Table,

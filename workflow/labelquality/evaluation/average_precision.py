@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from labelquality.errors import DataError
 from labelquality.evaluation.selection import rows_of_images
 from labelquality.geometry import areas, xyxy_to_xywh
-from labelquality.ordering import descending
+from labelquality.ordering import descending_within
 from labelquality.tables import Table
 
 Bools = NDArray[np.bool_]
-Backend = Literal["hotcoco", "pycocotools"]
-BACKENDS: tuple[Backend, ...] = ("hotcoco", "pycocotools")
+Backend = Literal["hotcoco", "pycocotools", "faster_coco_eval"]
+BACKENDS: tuple[Backend, ...] = ("hotcoco", "pycocotools", "faster_coco_eval")
 SIZE_LIMITS = (32.0**2, 96.0**2)
 _LARGEST = 1e10
 _SIZES = ("all", "small", "medium", "large")
@@ -51,35 +51,39 @@ class Result:
 
     def summary(self) -> dict[str, float | None]:
         """COCO's 12 numbers in [0, 1]; None where no object is in the range."""
-        precision, recall = self.precision, self.recall
-        numbers = {
-            "AP": precision[:, :, :, 0, 2],
-            "AP50": precision[0, :, :, 0, 2],
-            "AP75": precision[5, :, :, 0, 2],
-        }
-        numbers |= {f"AP_{s}": precision[:, :, :, i, 2] for i, s in enumerate(_SIZES) if i}
-        numbers |= {f"AR_{n}": recall[:, :, 0, i] for i, n in enumerate(_MOST)}
-        numbers |= {f"AR_{s}": recall[:, :, i, 2] for i, s in enumerate(_SIZES) if i}
-        return {name: _mean(values) for name, values in numbers.items()}
+        return _numbers(self.precision, self.recall)
 
     def per_class(self) -> pd.DataFrame:
-        """AP and AP50 of each class: category (its name), n_objects, n_detections, AP, AP50.
+        """The 12 numbers of each class: category (its name), n_objects, n_detections, and they.
 
-        Crowds, regions and difficult objects are not counted as objects; AP is NaN without objects.
+        Crowds, regions and difficult objects are not counted as objects; a number is NaN where no
+        object of the class is in the range.
         """
         n_classes = len(self.classes)
-        precision = self.precision[:, :, :, 0, 2]
-        by_class = [_mean(precision[:, :, k]) for k in range(n_classes)]
-        by_class_50 = [_mean(precision[0, :, k]) for k in range(n_classes)]
-        return pd.DataFrame(
-            {
-                "category": list(self.classes),
-                "n_objects": np.bincount(self.object_classes, minlength=n_classes),
-                "n_detections": np.bincount(self.detection_classes, minlength=n_classes),
-                "AP": pd.Series(by_class, dtype=np.float64),
-                "AP50": pd.Series(by_class_50, dtype=np.float64),
-            }
-        )
+        counts = {
+            "category": list(self.classes),
+            "n_objects": np.bincount(self.object_classes, minlength=n_classes),
+            "n_detections": np.bincount(self.detection_classes, minlength=n_classes),
+        }
+        numbers = [
+            _numbers(self.precision[:, :, [k]], self.recall[:, [k]]) for k in range(n_classes)
+        ]
+        return pd.DataFrame(counts).join(pd.DataFrame(numbers, dtype=np.float64))
+
+
+def _numbers(
+    precision: NDArray[np.float64], recall: NDArray[np.float64]
+) -> dict[str, float | None]:
+    """COCO's 12 numbers, from arrays as in `Result` with the classes to average over."""
+    numbers = {
+        "AP": precision[:, :, :, 0, 2],
+        "AP50": precision[0, :, :, 0, 2],
+        "AP75": precision[5, :, :, 0, 2],
+    }
+    numbers |= {f"AP_{s}": precision[:, :, :, i, 2] for i, s in enumerate(_SIZES) if i}
+    numbers |= {f"AR_{n}": recall[:, :, 0, i] for i, n in enumerate(_MOST)}
+    numbers |= {f"AR_{s}": recall[:, :, i, 2] for i, s in enumerate(_SIZES) if i}
+    return {name: _mean(values) for name, values in numbers.items()}
 
 
 def _mean(values: NDArray[np.float64]) -> float | None:
@@ -106,8 +110,8 @@ def evaluate(
     detections inside count neither way. A difficult object counts neither way, nor does the
     detection that matches it. Equal scores go by image, box and category, never by row.
 
-    Raises DataError when an image was not processed, the classes differ, a number is not finite or
-    an object has no class.
+    Raises DataError when an image was not processed, the classes differ, a number is not finite, an
+    object has no class, or the backend is not installed (`faster_coco_eval` is optional).
     """
     if detections.classes != ground_truth.classes:
         raise DataError(
@@ -171,7 +175,7 @@ def _detection_rows(table: Table, image_ids: Sequence[str]) -> NDArray[np.float6
     finite = np.isfinite(boxes).all(axis=1) & np.isfinite(score)
     _require(frame, finite, "detections", "box or score is not finite")
     _require(frame, known, "detections", "category is no class")
-    order = descending(score, [image, *boxes.T, category])
+    order = descending_within(image, score, [*boxes.T, category])
     columns = [image[order] + 1, xyxy_to_xywh(boxes[order]), score[order], category[order] + 1]
     return np.column_stack(columns).astype(np.float64)
 
@@ -215,39 +219,71 @@ def _pycocotools(
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
 
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth, found = _indexed(COCO, columns, results, n_images, n_classes)
+        return _arrays(COCOeval(truth, found, "bbox"), size_limits)
+
+
+def _faster_coco_eval(
+    columns: dict[str, NDArray],
+    results: NDArray[np.float64],
+    n_images: int,
+    n_classes: int,
+    size_limits: tuple[float, float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    try:
+        from faster_coco_eval import COCO, COCOeval_faster
+    except ModuleNotFoundError:
+        raise DataError(
+            "backend 'faster_coco_eval' is not installed; pip install faster-coco-eval, or use"
+            " another backend"
+        ) from None
+
+    truth, found = _indexed(COCO, columns, results, n_images, n_classes)
+    return _arrays(COCOeval_faster(truth, found, "bbox"), size_limits)
+
+
+def _indexed(
+    dataset: Callable[[], Any],
+    columns: dict[str, NDArray],
+    results: NDArray[np.float64],
+    n_images: int,
+    n_classes: int,
+) -> tuple[Any, Any]:
+    """Ground truth and detections as two of pycocotools' data sets, or of one made like them."""
     annotations = [
         {"id": i, "image_id": image, "category_id": k, "bbox": box, "area": area, "iscrowd": crowd}
         for i, (image, k, box, area, crowd) in enumerate(
             zip(*(columns[c].tolist() for c in columns), strict=True), start=1
         )
     ]
-    with contextlib.redirect_stdout(io.StringIO()):
-        truth, found = COCO(), COCO()
-        images = [{"id": i} for i in range(1, n_images + 1)]
-        categories = [{"id": k} for k in range(1, n_classes + 1)]
-        truth.dataset = {"images": images, "categories": categories, "annotations": annotations}
-        found.dataset = {"images": images, "categories": categories, "annotations": []}
-        found.dataset["annotations"] = [
-            {
-                "id": i,
-                "image_id": int(image),
-                "category_id": int(k),
-                "bbox": box,
-                "area": box[2] * box[3],
-                "iscrowd": 0,
-                "score": score,
-            }
-            for i, (image, *box, score, k) in enumerate(results.tolist(), start=1)
-        ]
-        truth.createIndex()
-        found.createIndex()
-        return _arrays(COCOeval(truth, found, "bbox"), size_limits)
+    detections = [
+        {
+            "id": i,
+            "image_id": int(image),
+            "category_id": int(k),
+            "bbox": box,
+            "area": box[2] * box[3],
+            "iscrowd": 0,
+            "score": score,
+        }
+        for i, (image, *box, score, k) in enumerate(results.tolist(), start=1)
+    ]
+    shared = {
+        "images": [{"id": i} for i in range(1, n_images + 1)],
+        "categories": [{"id": k} for k in range(1, n_classes + 1)],
+    }
+    both = dataset(), dataset()
+    for one, rows in zip(both, (annotations, detections), strict=True):
+        one.dataset = shared | {"annotations": rows}
+        one.createIndex()
+    return both
 
 
 def _arrays(
     evaluator: Any, size_limits: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Run either evaluator; they share COCO's interface and layout of arrays."""
+    """Run any of the evaluators; they share COCO's interface and layout of arrays."""
     evaluator.params.areaRng = _area_ranges(size_limits)
     evaluator.params.areaRngLbl = list(_SIZES)
     evaluator.params.maxDets = list(_MOST)
@@ -259,4 +295,8 @@ def _arrays(
     )
 
 
-_RUNNERS = {"hotcoco": _hotcoco, "pycocotools": _pycocotools}
+_RUNNERS = {
+    "hotcoco": _hotcoco,
+    "pycocotools": _pycocotools,
+    "faster_coco_eval": _faster_coco_eval,
+}

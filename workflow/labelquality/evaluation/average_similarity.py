@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from labelquality.distributions import with_background
 from labelquality.errors import DataError
 from labelquality.evaluation.bootstrap import intervals
+from labelquality.evaluation.per_class import evaluate_classes
 from labelquality.evaluation.protocols import Ordering, Protocol
 from labelquality.evaluation.selection import rows_of_images
 from labelquality.evaluation.soft_evaluation import (
@@ -59,7 +60,8 @@ def evaluate(
     area is outside, are left out of that size. Ties go by raw score, then image, box and category,
     so the order of the rows never matters.
 
-    Raises DataError when an image was not processed or the classes of both tables differ.
+    Raises DataError when an image was not processed, the classes of both tables differ or a
+    detection has no class.
     """
     return evaluate_arrays(
         *_arrays(calibrated, soft_labels, image_ids, protocol, column),
@@ -87,6 +89,33 @@ def evaluate_intervals(
     """
     predictions, objects = _arrays(calibrated, soft_labels, image_ids, protocol, column)
     return intervals(predictions, objects, len(image_ids), protocol, n_draws=n_draws, seed=seed)
+
+
+def evaluate_per_class(
+    calibrated: Table,
+    soft_labels: Table,
+    image_ids: Sequence[str],
+    protocol: Protocol,
+    *,
+    column: str = "corrected",
+    sizes: Mapping[str, tuple[float, float]] = SIZES,
+) -> pd.DataFrame:
+    """The figures of `summarize` for each class.
+
+    Columns category (its name), n_objects, n_detections (those that name it), then the figures, NaN
+    where they are means over nothing. `per_class` says which objects and predictions are those of a
+    class. Parameters and errors as in `evaluate`.
+    """
+    predictions, objects = _arrays(calibrated, soft_labels, image_ids, protocol, column)
+    rows = evaluate_classes(predictions, objects, len(image_ids), protocol, sizes=sizes)
+    of_all = rows[rows["size"] == "all"].groupby("category")
+    counts = {
+        "category": list(calibrated.classes),
+        "n_objects": of_all["n_objects"].first(),
+        "n_detections": np.bincount(predictions.category, minlength=len(calibrated.classes)),
+    }
+    numbers = [summarize(part, protocol) for _, part in rows.groupby("category")]
+    return pd.DataFrame(counts).join(pd.DataFrame(numbers, dtype=np.float64))
 
 
 def _arrays(
@@ -118,14 +147,20 @@ def _predictions(calibrated: Table, image_ids: Sequence[str], protocol: Protocol
     frame, boxes = table.frame, table.boxes
     score = frame["score"].to_numpy(dtype=np.float64)
     rank_of_image = np.argsort(np.argsort(np.asarray(image_ids, dtype=object)))
-    category = frame["category"].to_numpy()
+    category = frame["category"].to_numpy(dtype=np.intp)
+    if (category < 0).any():
+        lost = frame["image_id"][category < 0].iloc[0]
+        raise DataError(
+            f"calibrated: image {lost}, category is no class ({int((category < 0).sum())} rows);"
+            " mend or leave out these"
+        )
     order = descending(score, [rank_of_image[image], *boxes.T, category])
     probabilities = table.vectors["probabilities"]
 
     def distribution(rows: Rows) -> Floats:
         return as_distributions(probabilities[order[rows]], kind, protocol)
 
-    return Predictions(image[order], boxes[order], score[order], distribution)
+    return Predictions(image[order], boxes[order], score[order], category[order], distribution)
 
 
 def _objects(soft_labels: Table, image_ids: Sequence[str], column: str) -> Objects:

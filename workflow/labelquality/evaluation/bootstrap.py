@@ -103,8 +103,9 @@ def figures_of_draws(
     every = np.ones(len(image), dtype=bool)
     at_iou: list[list[Floats]] = []
     for _, _, outcome in outcomes(predictions, objects, protocol, ious, {"all": (0.0, np.inf)}):
-        similarity, matched, sampled = walk.apply(outcome)
-        tv, js = (similarity[SIMILARITIES.index(name)] for name in ("tv", "js"))
+        steps = walk.apply(outcome)
+        matched, sampled = steps.matched, steps.sampled
+        tv, js = (steps.similarity[SIMILARITIES.index(name)] for name in ("tv", "js"))
         areas = [
             area_under_curve(tv, matched, int(n_objects[i]), copies=copies[i, image])
             for i in range(n_draws)

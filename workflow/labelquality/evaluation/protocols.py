@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
@@ -57,6 +57,11 @@ class Protocol:
     without_objects: float = np.nan
     union_epsilon: float = 0.0
     log_epsilon: float = 0.0
+
+    @property
+    def choices(self) -> dict[str, object]:
+        """Every parameter but the name, to be recorded beside the numbers."""
+        return {key: value for key, value in asdict(self).items() if key != "name"}
 
 
 PROTOCOLS: dict[str, Protocol] = {

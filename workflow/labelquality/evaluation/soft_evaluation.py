@@ -56,14 +56,16 @@ def size_ranges(small: float, medium: float) -> dict[str, tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions (n,): image code, box, raw score, and a function from rows to distributions.
+    """Predictions (n,): image code, box, raw score, class, and a function to distributions.
 
-    `distribution(rows)` gives float64 rows of K + 1 entries that sum to 1, background last.
+    `category` is the class that the detector names. `distribution(rows)` gives float64 rows of
+    K + 1 entries that sum to 1, background last.
     """
 
     image: Ints
     boxes: Floats
     score: Floats
+    category: Ints
     distribution: Callable[[Rows], Floats]
 
     def __len__(self) -> int:
@@ -87,16 +89,49 @@ class Objects:
 class Outcome:
     """What matching at one IoU threshold and size range gives.
 
-    inside (n,): predictions whose own area is in the range. prediction, counted, similarity (m,),
-    (m,), (3, m): the matched predictions, whether their object counts (is in the range), and how
-    similar they are to it, rows as SIMILARITIES. n_objects: the objects that count.
+    inside (n,): predictions whose own area is in the range. counts (g,): objects in the range,
+    which count. prediction, object, similarity (m,), (m,), (3, m): the matched predictions, their
+    objects, and how similar they are, rows as SIMILARITIES.
     """
 
     inside: Bools
+    counts: Bools
     prediction: Ints
-    counted: Bools
+    object: Ints
     similarity: Floats
-    n_objects: int
+
+    @property
+    def n_objects(self) -> int:
+        """How many objects count."""
+        return int(self.counts.sum())
+
+    @property
+    def counted(self) -> Bools:
+        """Which matched predictions (m,) have an object that counts."""
+        return self.counts[self.object]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The predictions (v,) that count, in the order of a walk.
+
+    prediction: which they are. similarity (3, v): to their object or to background. matched,
+    sampled (v,): those with an object, and those that enter the mean distances.
+    """
+
+    prediction: Ints
+    similarity: Floats
+    matched: Bools
+    sampled: Bools
+
+    def take(self, rows: Ints) -> Steps:
+        """The steps that an index array selects."""
+        return Steps(
+            self.prediction[rows],
+            self.similarity.take(rows, axis=1),
+            self.matched[rows],
+            self.sampled[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -119,19 +154,15 @@ class Walk:
         position[rows] = np.arange(len(rows))
         return Walk(rows, position, to_background[:, rows], sampled[rows])
 
-    def apply(self, outcome: Outcome) -> tuple[Floats, Bools, Bools]:
-        """Similarities (3, v), matched and sampled (v,) of the predictions that count, in order.
-
-        These are the predictions with an object that counts, and the unmatched ones inside.
-        """
+    def apply(self, outcome: Outcome) -> Steps:
+        """The predictions with an object that counts, and the unmatched ones inside."""
         at = self.position[outcome.prediction]
         valid, matched = outcome.inside[self.rows], np.zeros(len(self.rows), dtype=bool)
         valid[at] = matched[at] = outcome.counted
         similarity = self.to_background.copy()
         similarity[:, at] = outcome.similarity
-        if valid.all():
-            return similarity, matched, self.sampled
-        return similarity[:, valid], matched[valid], self.sampled[valid]
+        steps = Steps(self.rows, similarity, matched, self.sampled)
+        return steps if valid.all() else steps.take(np.flatnonzero(valid))
 
 
 def evaluate_arrays(
@@ -151,23 +182,29 @@ def evaluate_arrays(
     records: list[dict[str, object]] = []
     for size, iou, outcome in outcomes(predictions, objects, protocol, ious, sizes):
         for ordering, walk in zip(orderings, walks, strict=True):
-            similarity, matched, in_sample = walk.apply(outcome)
-            facts = _facts(similarity, matched, in_sample, outcome.n_objects)
-            for name, values in zip(SIMILARITIES, similarity, strict=True):
-                area = area_under_curve(values, matched, outcome.n_objects, levels)
-                records.append(
-                    {
-                        "protocol": protocol.name,
-                        "size": size,
-                        "iou": iou,
-                        "ordering": ordering,
-                        "similarity": name,
-                        "AS": area if outcome.n_objects else protocol.without_objects,
-                        "mean_similarity": _mean(values),
-                    }
-                    | facts
-                )
+            where = {
+                "protocol": protocol.name, "size": size, "iou": iou, "ordering": ordering
+            }  # fmt: skip
+            n_objects, steps = outcome.n_objects, walk.apply(outcome)
+            records += [where | row for row in figures(steps, n_objects, protocol, levels)]
     return pd.DataFrame.from_records(records)
+
+
+def figures(
+    steps: Steps, n_objects: int, protocol: Protocol, levels: Floats = RECALL_LEVELS
+) -> list[dict[str, object]]:
+    """The figures of one walk past `n_objects`, one record per similarity."""
+    facts = _facts(steps, n_objects)
+    areas = [area_under_curve(row, steps.matched, n_objects, levels) for row in steps.similarity]
+    return [
+        {
+            "similarity": name,
+            "AS": area if n_objects else protocol.without_objects,
+            "mean_similarity": _mean(values),
+        }
+        | facts
+        for name, area, values in zip(SIMILARITIES, areas, steps.similarity, strict=True)
+    ]
 
 
 def prepare(
@@ -233,28 +270,17 @@ def outcomes(
                     second_choices=protocol.matching == "greedy",
                 )
             ]
-            counted = counts[pairs.object[taken]]
-            yield (
-                size,
-                iou,
-                Outcome(
-                    inside,
-                    pairs.prediction[taken],
-                    counted,
-                    similarity[:, taken],
-                    int(counts.sum()),
-                ),
-            )
+            found = (pairs.prediction[taken], pairs.object[taken], similarity[:, taken])
+            yield size, iou, Outcome(inside, counts, *found)
 
 
-def _facts(
-    similarity: Floats, matched: Bools, sampled: Bools, n_objects: int
-) -> dict[str, float | int]:
-    """Recall, mean distances and numbers of one outcome."""
+def _facts(steps: Steps, n_objects: int) -> dict[str, object]:
+    """Recall, mean distances and numbers of one walk."""
+    matched, sampled = steps.matched, steps.sampled
     n_matched = int(matched.sum())
-    facts: dict[str, float | int] = {"recall": n_matched / n_objects if n_objects else np.nan}
+    facts: dict[str, object] = {"recall": n_matched / n_objects if n_objects else np.nan}
     for name, measure in (("TVD", "tv"), ("root_JSD", "js")):
-        values = similarity[SIMILARITIES.index(measure)]
+        values = steps.similarity[SIMILARITIES.index(measure)]
         facts[name] = 1.0 - _mean(values if sampled.all() else values[sampled])
         facts[f"{name}_matched"] = 1.0 - _mean(values[matched & sampled])
     numbers = {"n_objects": n_objects, "n_predictions": len(matched), "n_matched": n_matched}

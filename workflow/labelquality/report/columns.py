@@ -38,11 +38,45 @@ COLUMNS: dict[str, Column] = {
     ),
     "images": Column("images", "Images that the ground truth covers", INTEGER),
     "objects": Column("objects", "Objects, crowd and ignore regions left out", INTEGER),
+    "detections": Column("detections", "Detections that name the class", INTEGER),
+    "points": Column(
+        "points",
+        "all: every detector on every data set; sound: without those whose calibration the released"
+        " code breaks",
+    ),
+    "x": Column("measure", "One of AS, AP (p > 0.5), TVD and √JSD (all predictions)"),
+    "y": Column("and", "The other one"),
+    "choice": Column("choice", "What a definition of average similarity must choose"),
+    "chosen": Column("chosen", "What the protocol takes; missing: nothing, the figure is missing"),
+    "pearson": Column("Pearson", "Pearson's correlation over our detectors", "-1 to 1"),
+    "spearman": Column("Spearman", "Spearman's rank correlation over our detectors", "-1 to 1"),
+    "n_published": Column("n published", "Published points, detector by data set", INTEGER),
+    "pearson_published": Column("Pearson published", "Over the published values", "-1 to 1"),
+    "spearman_published": Column("Spearman published", "Over the published values", "-1 to 1"),
+    "stated": Column("paper says", "Pearson's correlation as the paper states it", "-1 to 1"),
     "regions": Column("regions", "Crowd and ignore regions, not counted as objects", INTEGER),
     "small": Column("small", "Objects whose box area lies below the lower size limit", INTEGER),
     "medium": Column("medium", "Objects whose box area lies between the size limits", INTEGER),
     "large": Column("large", "Objects whose box area reaches the upper size limit", INTEGER),
     "objects_per_image": Column("objects / image", "Mean number of objects per image"),
+    "split": Column("split", "Part of the data set; train+val: both together"),
+    "super_category": Column("super-category", "Group of classes, or several together"),
+    "class": Column("class", "Class of the data set; all: every class of the group or data set"),
+    "region": Column(
+        "region",
+        "all of the image; inside: boxes more than half of which lie in a crowd or ignore region;"
+        " outside: the others",
+    ),
+    "min_probability": Column("p from", "Least probability of the validated label", SHARE),
+    "min_height": Column("height from", "Least height of the box", PIXELS),
+    "touching": Column("touching", "Those that overlap a crowd or ignore region", INTEGER),
+    "inside": Column(
+        "inside", "Those more than half of whose box lies in a single such region", INTEGER
+    ),
+    "inside_same_class": Column(
+        "inside own class", "Those for which that is so of a region of their class", INTEGER
+    ),
+    "share_inside": Column("share inside", "Inside divided by count", SHARE),
     "variant": Column(
         "variant", "Configuration of the label error ground truth: least probability and height"
     ),
@@ -116,6 +150,11 @@ COLUMNS: dict[str, Column] = {
     "ours": Column("ours", "What this run computed", "value"),
     "published": Column("published", "What the paper or its repository gives", "value"),
     "deviation": Column("deviation", "Ours less the published value", "value"),
+    "status": Column(
+        "status",
+        "match: ours rounds to the published value; differs: it does not; data missing: the run"
+        " lacks what the published value speaks of",
+    ),
     "matching": Column(
         "matching",
         "greedy: a prediction whose object is taken tries the next most similar one;"
@@ -140,10 +179,13 @@ COLUMNS: dict[str, Column] = {
     "AP_high": Column("AP to", "Upper end of the 95 % interval of AP", SHARE),
     "best_f1_low": Column("best F1 from", "Lower end of the 95 % interval of best F1", SHARE),
     "best_f1_high": Column("best F1 to", "Upper end of the 95 % interval of best F1", SHARE),
-    "by": Column("by", "kind of label error, or size of its box"),
-    "group": Column(
-        "group", "missing, misaligned, classification; small, medium, large (limits as for AP)"
+    "switched_off": Column("switched off", "Why the method could not run on this detector"),
+    "by": Column(
+        "by",
+        "What the groups go by: kind of label error, its class or super-category, size of its box,"
+        " or whether its original object is flagged as difficult",
     ),
+    "group": Column("group", "Name of the group; small, medium, large have the limits of AP"),
     "other": Column("other", "Method that it is compared with"),
     "measure": Column("measure", "AP or best_f1"),
     "difference": Column("difference", "Measure of the method minus that of the other", "-1 to 1"),
@@ -208,8 +250,25 @@ COLUMNS: dict[str, Column] = {
     "same_class": Column(
         "same class", "Share of objects whose most likely entry is the true one", SHARE
     ),
+    "false_negative_rate": Column(
+        "FNR", "False negative rate: share of the visible objects that it lacks", SHARE
+    ),
+    "classes": Column(
+        "classes", "Pairs of boxes whose most voted classes are the same or differ, or all pairs"
+    ),
+    "iou_from": Column("IoU from", "Least IoU of the pairs", SHARE),
+    "iou_to": Column("IoU to", "Bound above, itself included where it is 1", SHARE),
+    "pairs": Column("pairs", "Pairs of overlapping re-annotated boxes", INTEGER),
+    "reviewed": Column("reviewed", "Pairs that people decided about", INTEGER),
+    "duplicates": Column("duplicates", "Those that are one object", INTEGER),
+    "duplicate_rate": Column("duplicate rate", "Duplicates among the reviewed pairs", SHARE),
     "file": Column("file", "File that was read"),
     "item": Column("item", "What kind of record"),
     "action": Column("action", "What was done with it"),
     "reason": Column("reason", "Why"),
+    "stage": Column("stage", "Rules of one kind; all: the whole run"),
+    "jobs": Column("jobs", "How often it was run for a data set, a detector, a table", INTEGER),
+    "seconds": Column("time", "By the clock, of all jobs together", "s"),
+    "longest": Column("longest job", "By the clock", "s"),
+    "peak_mb": Column("memory", "Largest resident memory of a job", "MiB"),
 }

@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from labelquality.error_detection.registry import METHODS
 from labelquality.report import style
-from labelquality.report.panels import cycle, grid, groups, thinned
+from labelquality.report.panels import columns, cycle, grid, groups, thinned
 
 KEYS = ("protocol", "dataset", "variant", "detector")
 KEYS_OF_DETECTOR = ("protocol", "dataset", "detector")
@@ -24,18 +25,20 @@ _MARKER: dict[str, Any] = {
     "markeredgewidth": 0.6,
 }
 _BEST_F1 = _MARKER
+_LINES: tuple[Any, ...] = ("-", (0, (2, 1)), (0, (4, 1, 1, 1)))
 _ONE_POINT: dict[str, Any] = _MARKER | {"marker": "X", "markersize": 6.5}
 
 
-def _colors(methods: Iterable[str]) -> dict[str, str]:
-    """A colour for each method, the same one in every figure."""
+def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour and kind of line of each method, the same ones in every figure."""
     shown = dict.fromkeys(methods)
-    of_name = dict(zip(dict.fromkeys([*METHODS, *shown]), cycle(style.PALETTE), strict=False))
+    looks = ({"color": c, "linestyle": line} for line in _LINES for c in style.PALETTE)
+    of_name = dict(zip(dict.fromkeys([*METHODS, *shown]), cycle(list(looks)), strict=False))
     return {method: of_name[method] for method in shown}
 
 
 @style.styled
-def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+def label_error_precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Precision against recall of label-error detection, naive baseline as a point (Fig. 31).
 
     `summary` is the table of label-error detection; `curves` has its keys (protocol, dataset,
@@ -47,17 +50,17 @@ def precision_recall(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     if found.empty:
         return style.says("No label errors, or no proposals: there is no precision and recall.")
     panels = list(groups(found, KEYS))
-    colors = _colors(found["method"])
+    looks = _looks(found["method"])
     figure, down, across = grid(len(panels), 2.05)
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
         axes.set_title(title)
-        _precision_recall_panel(axes, rows, _curves_of(curves, rows), colors)
+        _precision_recall_panel(axes, rows, _curves_of(curves, rows), looks)
         if index % across == 0:
             axes.set_ylabel("precision")
         if index >= len(panels) - across:
             axes.set_xlabel("recall")
-    _method_legend(figure, found, colors)
+    _method_legend(figure, found, looks)
     return figure
 
 
@@ -74,19 +77,19 @@ def _curves_of(curves: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _precision_recall_panel(
-    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
+    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, looks: dict[str, dict[str, Any]]
 ) -> None:
     _f1_contours(axes)
     for row in rows.to_dict("records"):
-        color = colors[row["method"]]
+        look = looks[row["method"]]
         ranked = not pd.isna(row["AP"])
         if ranked:
             curve = curves[curves["method"] == row["method"]]
             recall, precision = thinned(curve["recall"], curve["precision"])
-            axes.plot(recall, precision, color=color, zorder=3)
+            axes.plot(recall, precision, zorder=3, **look)
         axes.plot(
-            row["best_recall"], row["best_precision"], color=color, zorder=4, clip_on=False,
-            linestyle="none", **(_BEST_F1 if ranked else _ONE_POINT),
+            row["best_recall"], row["best_precision"], zorder=4, clip_on=False,
+            **look | {"linestyle": "none"} | (_BEST_F1 if ranked else _ONE_POINT),
         )  # fmt: skip
     style.unit_square(axes)
 
@@ -94,23 +97,25 @@ def _precision_recall_panel(
 def _method_legend(
     figure: Figure,
     summary: pd.DataFrame,
-    colors: dict[str, str],
+    looks: dict[str, dict[str, Any]],
     *,
-    best: str = " (best F1 marked)",
+    marked: bool = True,
     point: str = " (one operating point)",
 ) -> None:
     ranked = summary.groupby("method", sort=False)["AP"].count() > 0
     handles = [
-        Line2D([], [], color=colors[method], **(_BEST_F1 if best else {}))
+        Line2D([], [], **looks[method], **(_BEST_F1 if marked else {}))
         if has_ap
-        else Line2D([], [], color=colors[method], linestyle="none", **_ONE_POINT)
+        else Line2D([], [], **looks[method] | {"linestyle": "none"} | _ONE_POINT)
         for method, has_ap in ranked.items()
     ]
     names = [
-        f"{style.display(str(method))}{best if has_ap else point}"
+        f"{style.display(str(method))}{'' if has_ap else point}"
         for method, has_ap in ranked.items()
     ]
-    figure.legend(handles, names, loc="outside upper left", ncols=3, columnspacing=1.6)
+    figure.legend(
+        handles, names, loc="outside upper left", ncols=columns(figure, 3), columnspacing=1.6
+    )
 
 
 def _f1_contours(axes: Axes) -> None:
@@ -126,48 +131,48 @@ def _f1_contours(axes: Axes) -> None:
 def review_effort(curves: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Share of the label errors found against boxes reviewed, on a logarithmic scale.
 
-    Takes what `precision_recall` takes, with the rank of each point. Random order of the proposals
-    of a method without AP (the naive one) is a dashed line to the point where all are reviewed.
+    Takes what `label_error_precision_recall` takes, with the rank of each point. Random order of
+    the proposals of a method without AP (the naive one) is a dashed line to the point where all are
+    reviewed.
     """
     found = _with_curves(curves, summary)
     if found.empty:
         return style.says("No label errors, or no proposals: there is no effort to show.")
     panels = list(groups(found, KEYS))
-    colors = _colors(found["method"])
+    looks = _looks(found["method"])
     figure, down, across = grid(len(panels), 2.05)
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
         axes.set_title(title)
-        _effort_panel(axes, rows, _curves_of(curves, rows), colors)
+        _effort_panel(axes, rows, _curves_of(curves, rows), looks)
         if index % across == 0:
             axes.set_ylabel("errors found")
         if index >= len(panels) - across:
             axes.set_xlabel("boxes reviewed")
-    _method_legend(figure, found, colors, best="", point=" (random order)")
+    _method_legend(figure, found, looks, marked=False, point=" (random order)")
     return figure
 
 
 def _effort_panel(
-    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, colors: dict[str, str]
+    axes: Axes, rows: pd.DataFrame, curves: pd.DataFrame, looks: dict[str, dict[str, Any]]
 ) -> None:
     for row in rows.to_dict("records"):
-        color = colors[row["method"]]
+        look = looks[row["method"]]
         last = max(float(row["n_proposals"]), 1.0)
         if pd.isna(row["AP"]):
             reviewed = np.geomspace(1, last, 60)
-            axes.plot(reviewed, row["best_recall"] * reviewed / last, color=color, linestyle="--")
+            random = row["best_recall"] * reviewed / last
+            axes.plot(reviewed, random, **look | {"linestyle": "--"})
             axes.plot(
-                last, row["best_recall"], color=color, zorder=4, clip_on=False,
-                linestyle="none", **_ONE_POINT,
+                last, row["best_recall"], zorder=4, clip_on=False,
+                **look | {"linestyle": "none"} | _ONE_POINT,
             )  # fmt: skip
             continue
         curve = curves[curves["method"] == row["method"]]
         if curve.empty:
             continue
         end = float(curve["recall"].iloc[-1])
-        axes.step(
-            [*curve["rank"], last], [*curve["recall"], end], where="post", color=color, zorder=3
-        )
+        axes.step([*curve["rank"], last], [*curve["recall"], end], where="post", zorder=3, **look)
     axes.set_xscale("log")
     axes.set(xlim=(1, None), ylim=(-0.02, 1.02))
     axes.set_yticks([0, 0.5, 0.8, 0.9, 1], ["0", "0.5", "0.8", "", "1"])
@@ -186,7 +191,7 @@ def synthetic_against_real(scores: pd.DataFrame) -> Figure:
     if ranked.empty:
         return style.says("No method ranks its proposals, or there are no label errors.")
     panels = list(groups(ranked, KEYS_OF_DETECTOR))
-    colors = _colors(ranked["method"])
+    looks = _looks(ranked["method"])
     synthetic = ranked["errors"].str.startswith("synthetic_")
     variants = list(dict.fromkeys(ranked.loc[~synthetic, "errors"]))
     markers = dict(zip(variants, style.MARKERS[1:], strict=False))
@@ -194,33 +199,76 @@ def synthetic_against_real(scores: pd.DataFrame) -> Figure:
     for index, (title, rows) in enumerate(panels):
         axes = figure.add_subplot(down, across, index + 1)
         axes.set_title(title)
-        _synthetic_panel(axes, rows, colors, markers)
+        _synthetic_panel(axes, rows, looks, markers)
         if index % across == 0:
             axes.set_ylabel("AP")
         if index >= len(panels) - across:
             axes.set_xlabel("errors per object")
-    handles = [Line2D([], [], color=color) for color in colors.values()]
+    handles = [Line2D([], [], **look) for look in looks.values()]
     handles += [
         Line2D([], [], color=style.INK, linestyle="none", **_MARKER | {"marker": marker})
         for marker in ("o", *markers.values())
     ]
-    names = [*colors, "synthetic", *(f"real, {name}" for name in markers)]
+    names = [*looks, "synthetic", *(f"real, {name}" for name in markers)]
     labels = [style.display(name) for name in names]
-    figure.legend(handles, labels, loc="outside upper left", ncols=4, columnspacing=1.6)
+    figure.legend(
+        handles, labels, loc="outside upper left", ncols=columns(figure, 4), columnspacing=1.6
+    )
     return figure
 
 
 def _synthetic_panel(
-    axes: Axes, rows: pd.DataFrame, colors: dict[str, str], markers: dict[str, str]
+    axes: Axes, rows: pd.DataFrame, looks: dict[str, dict[str, Any]], markers: dict[str, str]
 ) -> None:
     for method, of_method in rows.groupby("method", sort=False):
         synthetic = of_method["errors"].str.startswith("synthetic_")
         line = of_method[synthetic].sort_values("error_rate")
-        color = colors[str(method)]
-        axes.plot(line["error_rate"], line["AP"], color=color, zorder=3, **_MARKER)
+        look = looks[str(method)]
+        axes.plot(line["error_rate"], line["AP"], zorder=3, **look | _MARKER)
         for row in of_method[~synthetic].to_dict("records"):
-            look = _MARKER | {"marker": markers[row["errors"]], "markersize": 6.0}
-            axes.plot(row["error_rate"], row["AP"], color=color, linestyle="none", zorder=4, **look)
+            point = _MARKER | {"marker": markers[row["errors"]], "markersize": 6.0}
+            point = look | {"linestyle": "none"} | point
+            axes.plot(row["error_rate"], row["AP"], zorder=4, **point)
     axes.set(xlim=(0, None), ylim=(-0.02, 1.02))
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     axes.grid(True)
+
+
+@style.styled
+def box_areas(rows: pd.DataFrame) -> Figure:
+    """Shares of boxes by area: validated objects filled, predictions as lines (Fig. 30).
+
+    `rows` has dataset, detector, source (validated, predictions), low, high (square pixels) and n,
+    the classes of area in order. One panel per data set; the axis gives the root of the area.
+    """
+    if rows.empty:
+        return style.says("No detectors were run: there are no areas to compare.")
+    panels = list(groups(rows, ["dataset"]))
+    detectors = list(dict.fromkeys(rows["detector"]))
+    colors = dict(zip(detectors, cycle(style.PALETTE), strict=False))
+    figure, down, across = grid(len(panels), 2.05)
+    for index, (title, of_dataset) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set_title(title)
+        for name, of_detector in of_dataset.groupby("detector", sort=False):
+            for source, areas in of_detector.groupby("source", sort=False):
+                edges = np.sqrt([*areas["low"], areas["high"].iloc[-1]])
+                share = areas["n"] / max(areas["n"].sum(), 1)
+                if source == "predictions":
+                    axes.stairs(share, edges, color=colors[str(name)], linewidth=1.2)
+                elif name == of_dataset["detector"].iloc[0]:
+                    axes.stairs(share, edges, color=style.FAINT, fill=True)
+        occurring = of_dataset[of_dataset["n"] > 0]
+        axes.set_xscale("log", base=2)
+        if len(occurring):
+            axes.set_xlim(np.sqrt(occurring["low"].min()), np.sqrt(occurring["high"].max()))
+        axes.xaxis.set_major_formatter("{x:.0f}")
+        axes.set_ylim(0, None)
+        if index % across == 0:
+            axes.set_ylabel("share of boxes")
+        if index >= len(panels) - across:
+            axes.set_xlabel("root of the area in pixels")
+    handles = [Patch(color=style.FAINT), *(Line2D([], [], color=c) for c in colors.values())]
+    names = ["validated objects", *map(style.display, detectors)]
+    figure.legend(handles, names, loc="outside upper left", ncols=columns(figure, 3))
+    return figure

@@ -17,18 +17,26 @@ from matplotlib.figure import Figure
 from labelquality.calibration.reliability import expected_calibration_error
 from labelquality.report import style
 from labelquality.report.error_figures import (
-    precision_recall,
+    box_areas,
+    label_error_precision_recall,
     review_effort,
     synthetic_against_real,
 )
-from labelquality.report.panels import cycle, grid, groups
-from labelquality.report.placing import place_labels
-from labelquality.report.soft_figures import average_similarity_sensitivity
+from labelquality.report.panels import grid, groups
+from labelquality.report.review_figures import duplicates
+from labelquality.report.soft_figures import (
+    ap_vs_as,
+    average_similarity_sensitivity,
+    published_ap_vs_as,
+)
 
 __all__ = [
     "ap_vs_as",
     "average_similarity_sensitivity",
-    "precision_recall",
+    "box_areas",
+    "duplicates",
+    "label_error_precision_recall",
+    "published_ap_vs_as",
     "reliability",
     "review_effort",
     "soft_label_error",
@@ -36,8 +44,6 @@ __all__ = [
 ]
 
 STAGES = {"raw": style.RAW, "isotonic": style.CALIBRATED, "platt": style.GREEN}
-SHORTEST_CORRELATION = 3
-CROWDED = 10
 
 
 @style.styled
@@ -105,77 +111,6 @@ def _score_counts(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_ylim(bottom=0.5)
     axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     axes.minorticks_off()
-
-
-@style.styled
-def ap_vs_as(
-    average_precision: pd.DataFrame,
-    soft_evaluation: pd.DataFrame,
-    *,
-    ground_truth: str = "validated_0.5",
-) -> Figure:
-    """AP on hard labels against AS on soft labels, one panel per protocol of AS (Fig. 4).
-
-    Takes the two tables; AP is that on `ground_truth` (the paper's figure uses p > 0.5). From three
-    points on, Pearson's correlation is written in the panel.
-    """
-    points = pd.DataFrame()
-    if len(average_precision) and len(soft_evaluation):
-        of_ground_truth = average_precision[average_precision["ground_truth"] == ground_truth]
-        points = soft_evaluation[["protocol", "dataset", "detector", "AS"]].merge(
-            of_ground_truth[["dataset", "detector", "AP"]], on=["dataset", "detector"]
-        )
-        points = points.dropna(subset=["AP", "AS"])
-    if points.empty:
-        return style.says(f"No detector has both AP on {ground_truth} and AS.")
-    panels = list(points.groupby("protocol", sort=False))
-    datasets = list(dict.fromkeys(points["dataset"]))
-    crowded = max(len(rows) for _, rows in panels) > CROWDED
-    across = 1 if crowded else 2
-    down = -(-len(panels) // across)
-    panel = (style.PAGE / across, 4.4 if crowded else 3.1)
-    figure = Figure(figsize=(panel[0] * min(across, len(panels)), panel[1] * down))
-    for index, (protocol, rows) in enumerate(panels):
-        axes = figure.add_subplot(down, min(across, len(panels)), index + 1)
-        axes.set(xlim=_limits(points["AP"]), ylim=_limits(points["AS"]), xlabel="AP")
-        axes.set_title(f"{style.display(str(protocol))} protocol")
-        axes.grid(True)
-        if index % across == 0:
-            axes.set_ylabel("AS")
-        _scatter(axes, rows, datasets, (panel[0] * 72 - 45, panel[1] * 72 - 50))
-    return figure
-
-
-def _limits(values: pd.Series) -> tuple[float, float]:
-    """A range with room around the values, in whole steps of 0.05."""
-    low, high = float(values.min()), float(values.max())
-    margin = max(0.03, 0.14 * (high - low))
-    return max(0.0, np.floor((low - margin) * 20) / 20), np.ceil((high + margin) * 20) / 20
-
-
-def _scatter(
-    axes: Axes, rows: pd.DataFrame, datasets: Sequence[str], size: tuple[float, float]
-) -> None:
-    colors = dict(zip(datasets, cycle(style.PALETTE), strict=False))
-    for index, dataset in enumerate(datasets):
-        part = rows[rows["dataset"] == dataset]
-        axes.plot(
-            part["AP"], part["AS"], color=colors[dataset], linestyle="none", markersize=5,
-            marker=style.MARKERS[index % len(style.MARKERS)], label=style.display(dataset),
-            markeredgecolor="white", markeredgewidth=0.6, zorder=3,
-        )  # fmt: skip
-    place_labels(
-        axes,
-        rows[["AP", "AS"]].to_numpy(dtype=float),
-        [style.display(name) for name in rows["detector"]],
-        [colors[name] if len(datasets) > 1 else style.INK for name in rows["dataset"]],
-        size,
-    )
-    if len(rows) >= SHORTEST_CORRELATION and (rows[["AP", "AS"]].std() > 0).all():
-        r = np.corrcoef(rows["AP"], rows["AS"])[0, 1]
-        axes.set_title(f"Pearson's r = {r:.2f}", loc="right", weight="normal", fontsize=7.5)
-    if len(datasets) > 1:
-        axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.2)
 
 
 @style.styled

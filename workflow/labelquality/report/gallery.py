@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from labelquality.tables import BOX, LABEL_ERROR_KINDS, Table
 PIXELS = 240
 """Sides of a crop in the figure, about: smaller ones are enlarged, larger ones reduced."""
 
+ACROSS = 4
 LEAST_SIDE = 40.0
 CONTEXT = 2.4
 
@@ -77,29 +79,43 @@ def label_error_gallery(
     images: Table,
     image_folder: Path,
     *,
-    per_kind: int = 4,
+    kinds: Sequence[str] = LABEL_ERROR_KINDS,
+    examples: int = 16,
 ) -> Figure:
-    """Crops of `per_kind` label errors of each kind with original and validated box (cf. Fig. 5).
+    """Crops of label errors with original and validated box (paper 1, Figs 5 and 33 to 35).
 
-    `original` is the table of annotations, `soft_labels` that of the re-annotation; `errors` names
-    their boxes. Raises DataError where an image cannot be read.
+    Four of each of the `kinds`, a row each; of a single kind as many as `examples`. `original` is
+    the table of annotations, `soft_labels` that of the re-annotation; `errors` names their boxes.
+    Raises DataError where an image cannot be read.
     """
-    chosen = choose_examples(errors, per_kind)
-    if not chosen:
+    rows = _rows_of_examples(errors, kinds, examples)
+    if not rows:
         return style.says("No label errors were found.")
-    figure = Figure(figsize=(style.PAGE, 0.2 + 1.98 * len(chosen) * 4 / per_kind))
-    grid = figure.add_gridspec(len(chosen), per_kind)
-    for row, (kind, examples) in enumerate(chosen.items()):
-        for column, index in enumerate(examples):
+    figure = Figure(figsize=(style.PAGE, 0.2 + 1.98 * len(rows)))
+    grid = figure.add_gridspec(len(rows), ACROSS)
+    for row, (kind, chosen) in enumerate(rows):
+        for column, index in enumerate(chosen):
             axes = figure.add_subplot(grid[row, column])
             error = errors.frame.loc[index]
             _draw(axes, error, original, soft_labels, images, image_folder)
             if column == 0:
                 axes.set_ylabel(style.display(kind), weight="bold")
-        for column in range(len(examples), per_kind):
+        for column in range(len(chosen), ACROSS):
             figure.add_subplot(grid[row, column]).set_axis_off()
     _legend(figure)
     return figure
+
+
+def _rows_of_examples(
+    errors: Table, kinds: Sequence[str], examples: int
+) -> list[tuple[str, NDArray[np.intp]]]:
+    """Kind and rows of the errors in each row of the figure, at most four."""
+    of_kind = choose_examples(errors, examples if len(kinds) == 1 else ACROSS)
+    return [
+        (kind, of_kind[kind][start : start + ACROSS])
+        for kind in kinds
+        for start in range(0, len(of_kind.get(kind, ())), ACROSS)
+    ]
 
 
 def _box_of(table: Table, image_id: str, box_id: str) -> pd.Series | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from labelquality.report import style
-from labelquality.report.tables import grouped
+from labelquality.report.rows import grouped
 
 PANELS_ACROSS = 4
+T = TypeVar("T")
 
 
 def groups(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -31,10 +33,15 @@ def grid(n_panels: int, panel_height: float) -> tuple[Figure, int, int]:
     return Figure(figsize=(width, panel_height * down + 0.25)), down, across
 
 
-def cycle(colors: Sequence[str]) -> Iterator[str]:
-    """The colours, again and again."""
+def columns(figure: Figure, most: int) -> int:
+    """How many columns of a legend fit above the figure, `most` across a page."""
+    return max(1, round(most * figure.get_figwidth() / style.PAGE))
+
+
+def cycle(looks: Sequence[T]) -> Iterator[T]:
+    """The colours or looks, again and again."""
     while True:
-        yield from colors
+        yield from looks
 
 
 def thinned(x: pd.Series, y: pd.Series) -> tuple[NDArray, NDArray]:

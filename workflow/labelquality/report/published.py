@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from labelquality.frames import read_csv
+from labelquality.report.rows import beside
 from labelquality.report.tables import PRECISIONS, RECALLS
 
 KEYS = ("dataset", "detector", "ground_truth", "quantity")
@@ -33,10 +34,12 @@ SOFT = {
     "paper_sqrtJS": "root_JSD",
     "paper_sqrtJS_TP": "root_JSD_matched",
 }
+# The paper prints one decimal of a per cent.
+_DECIMALS = 3
 
 
 def published_values(folder: Path) -> pd.DataFrame:
-    """Columns KEYS and `published`, by our names; `ground_truth` is none but for precisions.
+    """Columns KEYS, `published`, `decimals`, by our names; only precisions have a `ground_truth`.
 
     `folder` holds average_precision.csv, calibration_error.csv, average_similarity.csv as they were
     published, and names.csv. What has no name there is left out.
@@ -61,8 +64,9 @@ def published_values(folder: Path) -> pd.DataFrame:
     for kind in ("dataset", "detector"):
         of_kind = names[names["kind"] == kind]
         rows[kind] = rows[kind].map(dict(zip(of_kind["published"], of_kind["name"], strict=True)))
-    known = rows.dropna(subset=["dataset", "detector"])
-    return known[[*KEYS, "published"]].drop_duplicates(list(KEYS), ignore_index=True)
+    known = rows.dropna(subset=["dataset", "detector"]).assign(decimals=_DECIMALS)
+    columns = [*KEYS, "published", "decimals"]
+    return known[columns].drop_duplicates(list(KEYS), ignore_index=True)
 
 
 def _long(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
@@ -71,11 +75,11 @@ def _long(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
 
 
 def comparison(leaves: Mapping[str, pd.DataFrame], published: pd.DataFrame) -> pd.DataFrame:
-    """Our values with their published counterparts, one row per value that has one.
+    """Our values with their published counterparts, one row per value of ours that has one.
 
     `leaves`: the tables average_precision (7), calibration_error (42) and soft_evaluation (8);
     `published` as from `published_values`. Columns protocol (soft evaluation only), KEYS, ours,
-    published, deviation (ours less published).
+    published, deviation, status (see `beside`).
     """
     errors = leaves["calibration_error"]
     parts = [
@@ -85,5 +89,5 @@ def comparison(leaves: Mapping[str, pd.DataFrame], published: pd.DataFrame) -> p
     ]
     ours = pd.concat(parts, ignore_index=True).rename(columns={"value": "ours"})
     ours = ours.reindex(columns=["protocol", *KEYS, "ours"])
-    both = ours.merge(published, on=list(KEYS), how="inner")
-    return both.assign(deviation=both["ours"] - both["published"])
+    both = beside(ours, published, KEYS, "ours")
+    return both.dropna(subset=["ours", "published"], ignore_index=True)

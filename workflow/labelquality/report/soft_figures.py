@@ -1,16 +1,23 @@
-"""The figures of soft evaluation that no paper has."""
+"""The figures of soft evaluation: against average precision (Fig. 4), and what no paper has."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from labelquality.evaluation.correlation import correlations
 from labelquality.report import style
-from labelquality.report.panels import groups
+from labelquality.report.panels import cycle, groups
+from labelquality.report.placing import place_labels
+from labelquality.report.points import GROUND_TRUTH, own_points, published_points
+
+CROWDED = 10
 
 _COLORS = {
     "entropy_descending": style.BLUE,
@@ -29,6 +36,106 @@ _MARKER_SIZES = {"o": 7.0, "s": 3.8}
 _PRODUCT: dict[str, Any] = {"marker": "|", "color": style.INK, "markersize": 9, "linestyle": "none"}
 # Where the two matching rules stand beside the line of their detector.
 _OFFSETS = {"greedy": -0.16, "single_candidate": 0.16}
+
+
+@style.styled
+def ap_vs_as(
+    average_precision: pd.DataFrame,
+    soft_evaluation: pd.DataFrame,
+    *,
+    ground_truth: str = GROUND_TRUTH,
+) -> Figure:
+    """AP on hard labels against AS on soft labels, one panel per protocol of AS (Fig. 4).
+
+    Takes the two tables; AP is that on `ground_truth` (the paper's figure uses p > 0.5). From three
+    points on, their correlation is written in the panel.
+    """
+    points = own_points(average_precision, soft_evaluation, ground_truth=ground_truth)
+    points = points.dropna(subset=["AP", "AS"])
+    if points.empty:
+        return style.says(f"No detector has both AP on {ground_truth} and AS.")
+    titles = {p: f"{style.display(str(p))} protocol" for p in points["protocol"].unique()}
+    return _panels([(titles[p], rows) for p, rows in points.groupby("protocol", sort=False)])
+
+
+@style.styled
+def published_ap_vs_as(
+    average_precision: pd.DataFrame, average_similarity: pd.DataFrame, artefacts: pd.DataFrame
+) -> Figure:
+    """Fig. 4 from the published values, detectors whose calibration was broken as open marks.
+
+    The frames are those of config/published. The second correlation is that without these.
+    """
+    points = published_points(average_precision, average_similarity, artefacts)
+    return _panels([("published values", points)])
+
+
+def _panels(panels: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
+    points = pd.concat([rows for _, rows in panels])
+    datasets = list(dict.fromkeys(points["dataset"]))
+    crowded = max(len(rows) for _, rows in panels) > CROWDED
+    across = 1 if crowded else min(2, len(panels))
+    down = -(-len(panels) // across)
+    panel = (style.PAGE if crowded else style.PAGE / 2, 4.4 if crowded else 3.1)
+    figure = Figure(figsize=(panel[0] * across, panel[1] * down))
+    for index, (title, rows) in enumerate(panels):
+        axes = figure.add_subplot(down, across, index + 1)
+        axes.set(xlim=_limits(points["AP"]), ylim=_limits(points["AS"]), xlabel="AP")
+        axes.set_title(title)
+        axes.grid(True)
+        if index % across == 0:
+            axes.set_ylabel("AS")
+        _scatter(axes, rows, datasets, (panel[0] * 72 - 45, panel[1] * 72 - 50))
+        axes.set_title(_correlation(rows), loc="right", weight="normal", fontsize=7.5)
+    return figure
+
+
+def _limits(values: pd.Series) -> tuple[float, float]:
+    """A range with room around the values, in whole steps of 0.05."""
+    low, high = float(values.min()), float(values.max())
+    margin = max(0.03, 0.14 * (high - low))
+    return max(0.0, np.floor((low - margin) * 20) / 20), np.ceil((high + margin) * 20) / 20
+
+
+def _correlation(rows: pd.DataFrame) -> str:
+    """Pearson's r and Spearman's rho, and both without the broken points where there are any."""
+    sides = {"": rows}
+    if "broken" in rows and rows["broken"].any():
+        sides["; without open marks "] = rows[~rows["broken"]]
+    text = ""
+    for name, points in sides.items():
+        found = correlations(points).iloc[0]
+        if not np.isnan(found["pearson"]):
+            text += f"{name}r = {found['pearson']:.2f}, ρ = {found['spearman']:.2f}"
+    return text
+
+
+def _scatter(
+    axes: Axes, rows: pd.DataFrame, datasets: Sequence[str], size: tuple[float, float]
+) -> None:
+    colors = dict(zip(datasets, cycle(style.PALETTE), strict=False))
+    broken = rows["broken"] if "broken" in rows else pd.Series(False, index=rows.index)
+    for index, dataset in enumerate(datasets):
+        marker = style.MARKERS[index % len(style.MARKERS)]
+        look: dict[str, Any] = {"color": colors[dataset], "marker": marker, "markersize": 5}
+        look |= {"linestyle": "none", "zorder": 3}
+        of_dataset = rows["dataset"] == dataset
+        sound, open_marks = rows[of_dataset & ~broken], rows[of_dataset & broken]
+        axes.plot(
+            sound["AP"], sound["AS"], **look, label=style.display(dataset),
+            markeredgecolor="white", markeredgewidth=0.6,
+        )  # fmt: skip
+        if len(open_marks):
+            axes.plot(open_marks["AP"], open_marks["AS"], **look, markerfacecolor="white")
+    place_labels(
+        axes,
+        rows[["AP", "AS"]].to_numpy(dtype=float),
+        [style.display(name) for name in rows["detector"]],
+        [colors[name] if len(datasets) > 1 else style.INK for name in rows["dataset"]],
+        size,
+    )
+    if len(datasets) > 1:
+        axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.2)
 
 
 @style.styled

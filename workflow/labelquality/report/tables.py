@@ -9,23 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from labelquality.errors import DataError
 from labelquality.frames import write_csv
 from labelquality.geometry import areas
-from labelquality.report.columns import INTEGER, describe
+from labelquality.report import count_tables, evaluation_tables, review_tables
+from labelquality.report.evaluation_tables import DISTANCES, PRECISIONS, RECALLS, SIMILARITIES
 from labelquality.report.markup import to_html, to_tex
+from labelquality.report.rows import select as _select
 from labelquality.tables import Table, write_atomically
 
-PRECISIONS = ("AP", "AP50", "AP75", "AP_small", "AP_medium", "AP_large")
-RECALLS = ("AR_1", "AR_10", "AR_100", "AR_small", "AR_medium", "AR_large")
-SIMILARITIES = ("AS", "AS_50", "AS_75", "AS_small", "AS_medium", "AS_large")
-DISTANCES = ("TVD", "TVD_matched", "root_JSD", "root_JSD_matched")
 METHOD = ("protocol", "dataset", "detector", "variant", "method")
 INTERVALS = ("AP_low", "AP_high", "best_f1_low", "best_f1_high")
 BEST = ("best_f1", "best_precision", "best_recall", "best_threshold")
@@ -51,35 +46,6 @@ def _write_text(path: Path, text: str) -> None:
 
 def _beside(stem: Path, suffix: str) -> Path:
     return stem.with_name(f"{stem.name}.{suffix}")
-
-
-def grouped(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows that share `keys` together, each key's values in the order in which they first occur."""
-    if not keys or rows.empty:
-        return rows
-    ranks = [pd.factorize(rows[key])[0] for key in reversed(keys)]
-    return rows.iloc[np.lexsort(ranks)].reset_index(drop=True)
-
-
-def _select(
-    rows: pd.DataFrame, columns: Sequence[str], *, optional: Sequence[str] = ()
-) -> pd.DataFrame:
-    """The given columns in order, counts as integers; an `optional` one may be absent (missing).
-
-    Rows are grouped by the leading columns of text, less the last; groups come as they first occur.
-
-    Raises DataError naming a column that the rows lack.
-    """
-    absent = [c for c in columns if c not in rows.columns and c not in optional]
-    if absent and len(rows):
-        raise DataError(
-            f"report: the rows have no column {absent[0]}, only {', '.join(rows.columns)};"
-            " remake the stage that writes them"
-        )
-    frame = rows.reindex(columns=list(columns)).reset_index(drop=True)
-    frame = grouped(frame, list(takewhile(lambda c: not describe(c).unit, columns))[:-1])
-    counts = [c for c in columns if describe(c).unit == INTEGER]
-    return frame.astype(dict.fromkeys(counts, "Int64"))
 
 
 def count_objects(
@@ -112,25 +78,11 @@ def count_objects(
 
 
 def annotation_counts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 1: objects of each ground truth, from `count_objects` with dataset, ground_truth."""
+    """Objects of each ground truth by size, from `count_objects` with dataset, ground_truth."""
     sizes = ("small", "medium", "large")
     return _select(
         rows,
         ("dataset", "ground_truth", "images", "objects", *sizes, "objects_per_image", "regions"),
-    )
-
-
-def label_errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 4: label errors by kind, from protocol, dataset, variant, kind, count.
-
-    Where the rows carry `n_original`, the number of original objects, the share is added.
-    """
-    if "n_original" in rows:
-        rows = rows.assign(share_of_original=rows["count"] / rows["n_original"])
-    return _select(
-        rows,
-        ("protocol", "dataset", "variant", "kind", "count", "share_of_original"),
-        optional=("share_of_original",),
     )
 
 
@@ -184,14 +136,19 @@ def soft_evaluation_intervals(rows: pd.DataFrame) -> pd.DataFrame:
 def published_comparison(rows: pd.DataFrame) -> pd.DataFrame:
     """Our values beside the published ones, from `published.comparison`."""
     keys = ("protocol", "dataset", "detector", "ground_truth", "quantity")
-    return _select(rows, (*keys, "ours", "published", "deviation"))
+    return _select(rows, (*keys, "ours", "published", "deviation", "status"))
 
 
-def label_error_detection(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 9: label-error detection methods against the label error ground truth."""
-    return _select(
-        rows, (*METHOD, "n_proposals", "n_errors", "AP", *BEST, *INTERVALS), optional=INTERVALS
-    )
+def label_error_detection(rows: pd.DataFrame, *, variant: str | None = None) -> pd.DataFrame:
+    """Tables 9 and 51 to 53: label-error detection methods against the LEGT, or one `variant`.
+
+    Where a method could not run on a detector, a last column says why.
+    """
+    if variant is not None and len(rows):
+        rows = rows[rows["variant"] == variant]
+    off = ("switched_off",) if "switched_off" in rows else ()
+    columns = (*METHOD, "n_proposals", "n_errors", "AP", *BEST, *INTERVALS, *off)
+    return _select(rows, columns, optional=INTERVALS)
 
 
 def label_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
@@ -260,63 +217,64 @@ def injected_error_recall(rows: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A table of the report: the function that builds it, its title, its decimals (else 3)."""
+    """A table of the report: the function that builds it, its decimals (else 3)."""
 
-    build: Callable[[pd.DataFrame], pd.DataFrame]
-    title: str
+    build: Callable[..., pd.DataFrame]
     digits: Mapping[str, int] = field(default_factory=dict)
 
 
+COUNTS = {"ours": 1, "published": 1, "deviation": 1}
+BOUNDS = {"min_probability": 1, "min_height": 0}
+FOUR = dict.fromkeys(("ours", "published", "deviation"), 4)
 LEAVES: dict[str, Leaf] = {
-    "paper1/table_01_annotation_counts": Leaf(
-        annotation_counts, "Objects in each ground truth", {"objects_per_image": 2}
-    ),
-    "paper1/table_04_label_errors": Leaf(label_errors, "Label errors by kind"),
-    "paper1/table_07_average_precision": Leaf(
-        average_precision, "Average precision on original and validated ground truth"
-    ),
-    "paper1/table_08_soft_evaluation": Leaf(
-        soft_evaluation, "Evaluation of detectors against soft labels"
-    ),
-    "paper1/table_09_label_error_detection": Leaf(label_error_detection, "Label-error detection"),
+    "paper1/table_01_data_sets": Leaf(count_tables.data_sets, COUNTS),
+    "paper1/table_02_object_counts": Leaf(count_tables.object_counts, COUNTS),
+    "paper1/table_03_false_negative_rates": Leaf(review_tables.false_negative_rates),
+    "paper1/table_04_label_errors": Leaf(count_tables.label_errors),
+    "paper1/table_07_average_precision": Leaf(average_precision),
+    "paper1/table_08_soft_evaluation": Leaf(soft_evaluation),
+    "paper1/table_09_label_error_detection": Leaf(label_error_detection),
     "paper1/table_42_calibration_error": Leaf(
         calibration_error,
-        "Expected calibration error before and after calibration",
         {"ece_raw": 4, "ece_platt": 4, "ece_isotonic": 4},
     ),
-    "ours/label_error_recall": Leaf(
-        label_error_recall, "Label errors found by each method, by kind and size"
+    "paper1/table_49_average_precision_original": Leaf(
+        evaluation_tables.average_precision_original
     ),
-    "ours/review_effort": Leaf(review_effort, "Boxes to review until label errors are found"),
-    "ours/method_differences": Leaf(method_differences, "Differences between methods"),
-    "ours/average_similarity_sensitivity": Leaf(
-        average_similarity_sensitivity, "Average similarity under every reading of its definition"
+    "ours/average_precision_per_class": Leaf(evaluation_tables.average_precision_per_class),
+    "ours/soft_evaluation_per_class": Leaf(evaluation_tables.soft_evaluation_per_class),
+    "ours/soft_evaluation_choices": Leaf(evaluation_tables.soft_evaluation_choices),
+    "ours/correlations": Leaf(evaluation_tables.correlations),
+    "paper1/table_20_false_negatives": Leaf(review_tables.false_negatives, FOUR),
+    "paper1/table_29_original_only_review": Leaf(review_tables.original_only_review, FOUR),
+    "paper1/table_30_original_only_added": Leaf(review_tables.original_only_added, FOUR),
+    "paper1/table_31_false_negative_rates": Leaf(
+        review_tables.false_negative_rates_with_original_only
     ),
-    "ours/soft_evaluation_intervals": Leaf(
-        soft_evaluation_intervals, "Soft evaluation with 95 % intervals over images"
-    ),
-    "ours/published_comparison": Leaf(
-        published_comparison,
-        "Our figures beside the published ones",
-        {"ours": 4, "published": 4, "deviation": 4},
-    ),
-    "ours/synthetic_against_real": Leaf(
-        synthetic_against_real, "Label-error detection on synthetic and on real errors"
-    ),
-    "ours/label_errors_against_truth": Leaf(
-        label_errors_against_truth, "Label errors found against those injected"
-    ),
-    "ours/soft_labels_against_truth": Leaf(
-        soft_labels_against_truth, "Soft labels against the known probabilities"
-    ),
-    "ours/intake": Leaf(intake, "What reading the data sets changed"),
-    "ours/injected_error_recall": Leaf(
-        injected_error_recall, "Injected label errors found by each method"
-    ),
+    "ours/annotation_counts": Leaf(annotation_counts, {"objects_per_image": 2}),
+    "ours/objects_by_class": Leaf(count_tables.class_counts, COUNTS),
+    "ours/label_errors_by_threshold": Leaf(count_tables.label_errors_by_threshold, BOUNDS),
+    "ours/label_errors_by_group": Leaf(count_tables.label_errors_by_group),
+    "ours/label_errors_in_regions": Leaf(count_tables.label_errors_in_regions),
+    "ours/duplicate_rates": Leaf(review_tables.duplicate_rates, {"iou_from": 2, "iou_to": 2}),
+    "ours/label_error_recall": Leaf(label_error_recall),
+    "ours/review_effort": Leaf(review_effort),
+    "ours/method_differences": Leaf(method_differences),
+    "ours/average_similarity_sensitivity": Leaf(average_similarity_sensitivity),
+    "ours/soft_evaluation_intervals": Leaf(soft_evaluation_intervals),
+    "ours/published_comparison": Leaf(published_comparison, FOUR),
+    "ours/synthetic_against_real": Leaf(synthetic_against_real),
+    "ours/label_errors_against_truth": Leaf(label_errors_against_truth),
+    "ours/soft_labels_against_truth": Leaf(soft_labels_against_truth),
+    "ours/intake": Leaf(intake),
+    "ours/injected_error_recall": Leaf(injected_error_recall),
 }
 
 
-def write_leaf(name: str, rows: pd.DataFrame, stem: Path) -> None:
-    """Build the table `name` (a key of LEAVES) from `rows` and write it to `stem`, see `write`."""
+def write_leaf(name: str, rows: pd.DataFrame, stem: Path, *, title: str, **options: object) -> None:
+    """Build the table `name` (a key of LEAVES) from `rows` and write it to `stem`, see `write`.
+
+    `options` are those of the function that builds it.
+    """
     leaf = LEAVES[name]
-    write(leaf.build(rows), stem, digits=leaf.digits, title=leaf.title)
+    write(leaf.build(rows, **options), stem, digits=leaf.digits, title=title)

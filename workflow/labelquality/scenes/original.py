@@ -108,7 +108,7 @@ def check_promises(scene: Scene, original: Original) -> None:
     """Assert that every injected error is what it says it is, seen against all true boxes."""
     overlap = pairwise_iou(original.boxes, scene.boxes)
     single = ~original.crowd
-    owner = _owners(len(scene.boxes), original)
+    owner = owners(len(scene.boxes), original)
     for error in original.errors:
         i, a = error.object, error.annotation
         if error.kind == MISSING:
@@ -130,7 +130,7 @@ def check_promises(scene: Scene, original: Original) -> None:
     assert (overlap[original.crowd] < FOREIGN_IOU).all()
 
 
-def _owners(n_objects: int, original: Original) -> list[int]:
+def owners(n_objects: int, original: Original) -> list[int]:
     """The object each non-crowd original box annotates, -1 for spurious ones."""
     missing = {e.object for e in original.errors if e.kind == MISSING}
     spurious = sum(e.kind == ORIGINAL_ONLY for e in original.errors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ BOX_IOU = 0.75
 _UNBIASED_SHARE = 0.17
 _MERGED_SHARE = 0.05
 _REJECTED_SHARE = 0.055
+_DUPLICATE_SHARE = 0.03
 _TRIES = 20
 
 
@@ -101,10 +103,28 @@ def reannotate(scene: Scene, taken: np.ndarray, rng: np.random.Generator) -> lis
             )
         )
     for box in _rejected_boxes(scene, taken, rng):
-        seen = _nothing_there(rng)
+        seen = nothing_there(rng)
         ballot = _rounds(seen, int(rng.integers(len(CLASSES))), rng)
         proposals.append(Proposal(box, None, (ballot,), None))
     return proposals
+
+
+def drawn_again(
+    scene: Scene, proposals: Sequence[Proposal], rng: np.random.Generator
+) -> list[Proposal]:
+    """Duplicates: second boxes of a few objects, each with votes of its own (paper 1, A.4).
+
+    Someone overlooked the first box, or took the object for another class.
+    """
+    duplicates = []
+    for first in proposals:
+        if first.object is None or rng.random() >= _DUPLICATE_SHARE:
+            continue
+        seen = scene.probabilities[first.object]
+        ballot = _rounds(seen, _proposed(seen, 1, rng), rng)
+        box = _pixel_box(scene.boxes[first.object], rng)
+        duplicates.append(Proposal(box, first.object, (ballot,), None))
+    return duplicates
 
 
 def biased(seen: np.ndarray, proposed: int | None) -> np.ndarray:
@@ -178,7 +198,7 @@ def _rejected_boxes(scene: Scene, taken: np.ndarray, rng: np.random.Generator) -
     return boxes
 
 
-def _nothing_there(rng: np.random.Generator) -> np.ndarray:
+def nothing_there(rng: np.random.Generator) -> np.ndarray:
     """What people say about clutter: mostly that they cannot tell, (K + 1,)."""
     cant_solve = rng.uniform(0.65, 0.9)
     return np.append((1.0 - cant_solve) * rng.dirichlet(np.ones(len(CLASSES))), cant_solve)

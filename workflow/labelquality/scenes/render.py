@@ -67,7 +67,7 @@ class _Plan:
     clustered: bool = False
 
 
-DRAWING, LABELS, ANNOTATION, VOTES = range(4)
+DRAWING, LABELS, ANNOTATION, VOTES, DUPLICATES, REVIEW = range(6)
 """Stages with random numbers of their own, so that one can change without the others."""
 
 

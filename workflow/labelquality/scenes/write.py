@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pandas as pd
 from PIL import Image
 
+from labelquality.frames import write_csv
 from labelquality.geometry import areas, xyxy_to_xywh
 from labelquality.scenes.original import Original, annotate
-from labelquality.scenes.reannotation import reannotate
+from labelquality.scenes.reannotation import Proposal, drawn_again, reannotate
 from labelquality.scenes.release import released_object, unbiased_keys
 from labelquality.scenes.render import (
     ANNOTATION,
+    DUPLICATES,
     HEIGHT,
     LABELS,
+    REVIEW,
     VOTES,
     WIDTH,
     Scene,
@@ -25,10 +29,18 @@ from labelquality.scenes.render import (
     stream,
     training_labels,
 )
+from labelquality.scenes.review import DUPLICATES as DUPLICATE_COLUMNS
+from labelquality.scenes.review import FALSE_NEGATIVES, ORIGINAL_ONLY, Row, review
 from labelquality.scenes.shapes import CANT_SOLVE, CLASSES
 
 Record = dict[str, Any]
 
+REVIEWS = {
+    "duplicates": ("duplicate_decisions", DUPLICATE_COLUMNS),
+    "original_only": ("original_only_votes", ORIGINAL_ONLY),
+    "false_negatives": ("false_negative_review", FALSE_NEGATIVES),
+}
+"""Field of a `Review`: the file that it is written to, and its columns."""
 TRAIN = "train"
 """The one split that is written with its truth as annotations and without re-annotation."""
 
@@ -45,6 +57,9 @@ def write_scenes(folder: Path, *, split: str, n_images: int, seed: int) -> None:
     soft_scenes_{split}.json               re-annotation, released layout of paper 1
     soft_scenes_{split}_unbiased.json      the sample also voted on without a proposal
     truth_{split}.json                     true boxes, known probabilities, injected errors
+    duplicate_decisions_{split}.csv        what people decided about overlapping re-annotated boxes
+    original_only_votes_{split}.csv        and about original boxes that the re-annotation lacks
+    false_negative_review_{split}.csv      the objects they saw, with their boxes
     =====================================  ======================================================
 
     Parameters
@@ -53,7 +68,7 @@ def write_scenes(folder: Path, *, split: str, n_images: int, seed: int) -> None:
         Made if absent; files of the same name are replaced.
     split : str
         "train" gets the first two only, with the true boxes as annotations and the class of
-        ambiguous objects drawn from the known probabilities; every other split gets all five.
+        ambiguous objects drawn from the known probabilities; every other split gets all of them.
     n_images : int
     seed : int
         Non-negative.
@@ -84,18 +99,18 @@ def _write_evaluation(folder: Path, split: str, n_images: int, seed: int) -> Non
     errors: list[Record] = []
     released: dict[str, list[Record]] = {}
     unbiased: dict[str, list[Record]] = {}
+    reviews: dict[str, list[Row]] = {name: [] for name in REVIEWS}
     for index in range(n_images):
         scene, image = _drawn(folder, split, index, seed)
         images.append(image)
         original = annotate(scene, stream(split, index, seed, ANNOTATION))
         errors += _errors(image["id"], original, len(objects), len(annotations))
         objects += _objects(image["id"], scene, len(objects))
-        annotations += _annotations(
+        own = _annotations(
             image["id"], original.boxes, original.category, original.crowd, len(annotations)
         )
-        rng = stream(split, index, seed, VOTES)
-        proposals = reannotate(scene, original.boxes, rng)
-        records = [released_object(p, rng) for p in proposals]
+        annotations += own
+        proposals, records = _reannotation(scene, original, split, index, seed)
         released[image["file_name"]] = records
         sample = [
             record | unbiased_keys(p.unbiased)
@@ -104,10 +119,35 @@ def _write_evaluation(folder: Path, split: str, n_images: int, seed: int) -> Non
         ]
         if sample:
             unbiased[image["file_name"]] = sample
+        reviewed = review(
+            Path(image["file_name"]).stem,
+            scene,
+            original,
+            [str(record["id"]) for record in own],
+            proposals,
+            [record["mo_id"] for record in records],
+            stream(split, index, seed, REVIEW),
+        )
+        for name in REVIEWS:
+            reviews[name] += getattr(reviewed, name)
     _write_json(folder / f"instances_{split}.json", _instances(images, annotations))
     _write_json(folder / f"soft_scenes_{split}.json", _released(images, released))
     _write_json(folder / f"soft_scenes_{split}_unbiased.json", _released(images, unbiased))
     _write_json(folder / f"truth_{split}.json", _truth(images, objects, errors))
+    for name, (file, columns) in REVIEWS.items():
+        write_csv(pd.DataFrame(reviews[name], columns=columns), folder / f"{file}_{split}.csv")
+
+
+def _reannotation(
+    scene: Scene, original: Original, split: str, index: int, seed: int
+) -> tuple[list[Proposal], list[Record]]:
+    """Every proposal of a scene, duplicates last, and its record."""
+    rng = stream(split, index, seed, VOTES)
+    proposals = reannotate(scene, original.boxes, rng)
+    records = [released_object(p, rng) for p in proposals]
+    rng = stream(split, index, seed, DUPLICATES)
+    duplicates = drawn_again(scene, proposals, rng)
+    return [*proposals, *duplicates], records + [released_object(p, rng) for p in duplicates]
 
 
 def _drawn(folder: Path, split: str, index: int, seed: int) -> tuple[Scene, Record]:
