@@ -1,6 +1,6 @@
 # make demo   the demo from a fresh clone: environment, run, report
 # make test   everything that must hold before a change lands
-# make soak   kill a run ten times and compare its results with one left alone
+# make soak   kill a run ten times, run the demo on a Slurm, and compare with runs left alone
 # make bench  speed and memory, into results/bench; SIZES="1000 5000" are numbers of images
 
 PYTHON ?= python3
@@ -40,7 +40,7 @@ bench: $(VENV)/.dev
 	PYTHONPATH=workflow:tests python tests/benchmarks/bench_reruns.py
 
 soak: $(VENV)/.dev
-	KILLS=10 python -m pytest tests/workflow/test_kills.py
+	KILLS=10 WHOLE_DEMO=yes python -m pytest tests/workflow/test_kills.py tests/workflow/test_slurm.py
 
 format: $(VENV)/.dev
 	ruff check --fix .

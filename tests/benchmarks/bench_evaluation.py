@@ -20,7 +20,7 @@ from benchmarks import harness
 from benchmarks.harness import Bench, Work
 from labelquality.calibration.calibrate import calibrate
 from labelquality.calibration.correctness import judge
-from labelquality.calibration.folds import assign_folds
+from labelquality.calibration.image_folds import assign_folds
 from labelquality.evaluation import average_precision, average_similarity
 from labelquality.evaluation.protocols import PROTOCOLS
 from labelquality.tables import Table, image_codes, make_table, read_table, sort_rows, write_table

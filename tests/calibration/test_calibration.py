@@ -15,12 +15,12 @@ from labelquality.calibration.calibrate import calibrate
 from labelquality.calibration.correctness import correct_detections
 from labelquality.calibration.curves import METHODS, PiecewiseLinear, fit
 from labelquality.calibration.folds import (
-    assign_folds,
     fit_folds,
     from_frame,
     map_probabilities,
     map_scores,
 )
+from labelquality.calibration.image_folds import assign_folds
 from labelquality.calibration.reliability import expected_calibration_error, reliability
 from labelquality.errors import DataError
 from labelquality.evaluation import average_precision

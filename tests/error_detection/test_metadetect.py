@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from label_error_tables import CLASSES, detected, images, originals
-from labelquality.calibration.folds import assign_folds
+from labelquality.calibration.image_folds import assign_folds
 from labelquality.error_detection import metadetect
 from labelquality.error_detection.metadetect import (
     NAMES,

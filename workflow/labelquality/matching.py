@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -136,6 +135,9 @@ def optimal(cost: Floats, maximum: float) -> Matching:
 
     Pairs whose cost is not below `maximum` stay apart.
     """
+    # A third of a second to import, and nearly every stage imports this module.
+    from scipy.optimize import linear_sum_assignment
+
     capped = np.minimum(cost, maximum)
     rows, columns = linear_sum_assignment(capped)
     good = cost[rows, columns] < maximum

@@ -11,12 +11,12 @@ import pandas as pd
 from labelquality.calibration.correctness import judge
 from labelquality.calibration.curves import METHODS, Method
 from labelquality.calibration.folds import (
-    assign_folds,
     fit_folds,
     map_probabilities,
     map_scores,
     to_frame,
 )
+from labelquality.calibration.image_folds import assign_folds
 from labelquality.calibration.reliability import (
     BINNINGS,
     expected_calibration_error,

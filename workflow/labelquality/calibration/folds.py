@@ -58,15 +58,6 @@ class FoldCurves:
 Folds = Sequence[FoldCurves | None]
 
 
-def assign_folds(n_images: int, folds: int, seed: int) -> Ints:
-    """Fold of each of `n_images` images, shape (n_images,): a seeded shuffle cut in equal parts."""
-    fold = np.empty(n_images, dtype=np.intp)
-    shuffled = np.random.default_rng(seed).permutation(n_images)
-    for number, images in enumerate(np.array_split(shuffled, folds)):
-        fold[images] = number
-    return fold
-
-
 def fit_folds(
     scores: Floats,
     correct: Bools,

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelquality.calibration.folds import assign_folds
+from labelquality.calibration.image_folds import assign_folds
 from labelquality.error_detection.false_positives import (
     as_proposals,
     codes_by_image_and_class,
